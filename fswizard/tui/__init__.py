@@ -1,4 +1,4 @@
-"""The full-screen wizard: the only room that draws."""
+"""The full-screen wizard. All drawing code is in this package."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 
 
 def run_wizard(make: Callable[..., FswizardApp] | None = None) -> int:
-    """Run the wizard that `make` makes, or the usual one, to its end and return an exit code of `errors.ExitCode`.
+    """Run the app created by `make`, by default the wizard, to its end and return an exit code of `errors.ExitCode`.
 
-    UsageError without a terminal, or where it is dumb.
+    Raises UsageError without a terminal, or if the terminal is dumb.
     """
     if not all(stream.isatty() for stream in (sys.stdin, sys.stdout, sys.stderr)):
         raise UsageError(

@@ -1,4 +1,4 @@
-"""The wizard: what was chosen, the step that is shown, the run, and the keys that work everywhere."""
+"""The wizard application: choices, current step, current run, and global keys."""
 
 from __future__ import annotations
 
@@ -39,7 +39,8 @@ if TYPE_CHECKING:
 THEME = "theme"
 """Name of the setting."""
 INPUT_GRACE_S = 0.6
-"""For so long after the program itself changed the screen, keys are taken to be meant for the one before."""
+"""Time for which keys are ignored after the program itself changed the screen, as they were meant for the previous
+one."""
 
 
 class FswizardApp(App[int]):
@@ -70,7 +71,7 @@ class FswizardApp(App[int]):
         few_colours: bool = False,
         clock: Callable[[], float] = clock.monotonic,
     ) -> None:
-        """`watching` is a run to show at once; `few_colours`: the terminal has sixteen."""
+        """`watching`: a run to show at once; `few_colours`: the terminal has only sixteen colours."""
         super().__init__(driver_class=Terminal)
         self.backend = backend or Backend()
         self.machine = MachineCache(self.backend)
@@ -78,18 +79,18 @@ class FswizardApp(App[int]):
         self.clock = clock
         self.running = running
         self.result = result
-        """The result that the last step shows."""
+        """The result shown by the last step."""
         self.result_path: Path | None = None
         self.taken_up: Resumption | None = None
-        """An earlier run that the review is about, instead of a new one."""
+        """An earlier run to be resumed, which is under review instead of a new one."""
         self.resumed = False
-        """The run that is shown resumes an earlier one."""
+        """The current run resumes an earlier one."""
         self.measured: Plan | None = None
-        """What the run that is shown was asked to measure."""
+        """The plan with which the current run was started."""
         self.leaving = False
         """The program ends as soon as the run has cleaned up."""
         self.step = start
-        """Name of the step that is shown, maybe below a window."""
+        """Name of the current step, which may be below a window."""
         names = [step.name for step in self.steps]
         self._visited = set(names[: names.index(start) + 1])
         self._beginning = False
@@ -113,11 +114,11 @@ class FswizardApp(App[int]):
 
     @property
     def in_input_grace(self) -> bool:
-        """Keys and clicks are ignored, as the screen has just changed by itself."""
+        """Whether keys and clicks are ignored, as the screen has just changed by itself."""
         return self.clock() < self._input_grace_until_s
 
     def choose(self, **changes: Any) -> None:
-        """Replace some of the choices; a hard disk after another disk may ask for another image and more time."""
+        """Replace some of the choices. If the kind of disk changes, the image and the time are adapted to it."""
         before, self.choices = self.choices.drive, replace(self.choices, **changes)
         drive, recipe = self.choices.drive, self.choices.recipe
         if recipe is not None and drive is not None and (before is None or before.turns != drive.turns):
@@ -131,12 +132,12 @@ class FswizardApp(App[int]):
 
     @property
     def steps(self) -> tuple[WizardStep, ...]:
-        """The way through the wizard for what was chosen."""
+        """The steps of the wizard for the current choices."""
         return steps_for(self.choices)
 
     @property
     def reachable(self) -> tuple[str, ...]:
-        """Names of the steps that can be gone to from here."""
+        """Names of the steps that can be visited now."""
         names = [step.name for step in self.steps]
         furthest = max((names.index(name) for name in self._visited - {"run", "result"} if name in names), default=0)
         ended = (("run", self.running), ("result", self.result))
@@ -160,36 +161,36 @@ class FswizardApp(App[int]):
             self.visit(name)
 
     def go_on(self, direction: int = 1) -> None:
-        """To the step after this one, or before it with a `direction` of -1; not below a window."""
+        """Visit the next step, or the previous one with a `direction` of -1; does nothing below a window."""
         names = [step.name for step in self.steps]
         number = names.index(self.step) + direction
         if 0 <= number < len(names) and not isinstance(self.screen, ModalScreen):
             self.visit(names[number])
 
     def close_windows(self) -> None:
-        """Remove the windows that stand over the step."""
+        """Close all windows above the step."""
         while isinstance(self.screen, ModalScreen):
             self.pop_screen()
 
     # Runs and results
 
     def take_up(self, run: Resumption) -> None:
-        """Review an earlier run that is to go on."""
+        """Review an earlier run that is to be resumed."""
         self.taken_up = run
         self.visit("review")
 
     def show_result(self, result: Result, path: Path) -> None:
-        """Show a result, whether it was measured just now or long ago."""
+        """Show a result, new or old."""
         self.result, self.result_path = result, path
         self.visit("result")
 
     @property
     def measuring(self) -> bool:
-        """A run is under way."""
+        """Whether a run is in progress."""
         return self.running is not None and not self.running.state.ended
 
     async def begin(self, plan: Plan) -> None:
-        """Start measuring, or resume an earlier run; once, however often it is asked.
+        """Start measuring, or resume an earlier run; repeated calls are ignored.
 
         Raises FswizardError if root is needed but not available, or if the run cannot begin.
         """
@@ -210,7 +211,7 @@ class FswizardApp(App[int]):
         self._show_run(run, plan)
 
     async def follow(self, run: OngoingRun) -> None:
-        """Show a run that goes on in another process; where it is over, the first screen."""
+        """Show a run in another process, or the first screen if it has ended."""
         try:
             handle = await asyncio.to_thread(self.backend.follow, run)
         except FswizardError as error:
@@ -226,7 +227,7 @@ class FswizardApp(App[int]):
         self.visit("run")
 
     async def _to_its_end(self, running: RunMonitor) -> None:
-        """Follow a run; after it show its result, instead of the question whether to leave it."""
+        """Follow a run to its end, then show its result and close the question whether to leave it."""
         from fswizard.tui.screens.dialogs import LeaveScreen
         from fswizard.tui.screens.run import RunScreen
 
@@ -250,7 +251,8 @@ class FswizardApp(App[int]):
     # Rights
 
     async def authorise(self, task: str) -> None:
-        """Have sudo or doas ask for the password on the terminal where it has to; Missing where root cannot be had."""
+        """Let sudo or doas ask for the password on the terminal if necessary; raises Missing if root is not
+        available."""
         state = await asyncio.to_thread(self.backend.rights)
         if not state.endswith("asks"):
             if state == "none":
@@ -283,7 +285,7 @@ class FswizardApp(App[int]):
     # Leaving
 
     def action_leave(self) -> None:
-        """Quit; while a run goes on, or choices would be lost, ask once."""
+        """Quit; asks once if a run is in progress, or if choices would be lost."""
         from fswizard.tui.screens.dialogs import LeaveScreen, QuitScreen
 
         if isinstance(self.screen, (LeaveScreen, QuitScreen)):
@@ -296,7 +298,7 @@ class FswizardApp(App[int]):
             self.leave_now()
 
     def leave_now(self) -> None:
-        """Quit without a question; a run goes on by itself, but for that of a demo, which is stopped."""
+        """Quit without asking. A run continues by itself, except for that of a demo, which is stopped."""
         self.leaving = True
         if self.measuring and self.running is not None and not self.running.run.outlives:
             self.running.stop()
@@ -305,7 +307,7 @@ class FswizardApp(App[int]):
             self.exit(int(ExitCode.OK))
 
     def action_hang_up(self) -> None:
-        """The terminal is gone."""
+        """Called when the terminal is gone."""
         self.leave_now()
 
     # Themes and languages
@@ -314,7 +316,7 @@ class FswizardApp(App[int]):
         return variables(self.current_theme)
 
     def action_next_theme(self) -> None:
-        """The next one of those that this terminal can show; the choice outlives the program."""
+        """Switch to the next theme that this terminal can show, and save it as a setting."""
         self.theme = self.themes[(self.themes.index(self.theme) + 1) % len(self.themes)]
         save_setting(THEME, self.theme)
 
@@ -324,7 +326,7 @@ class FswizardApp(App[int]):
         return True
 
     def action_next_language(self) -> None:
-        """Show the step again in the next language; the choice outlives the program."""
+        """Show the step again in the next language, and save it as a setting."""
         codes = language.languages()
         code = codes[(codes.index(language.chosen()) + 1) % len(codes)]
         language.choose(code)
@@ -335,14 +337,14 @@ class FswizardApp(App[int]):
     # Help
 
     def action_explain(self) -> None:
-        """Help on the screen that is shown, and all its keys."""
+        """Show help on the current screen, and all its keys."""
         from fswizard.tui.screens.dialogs import HelpScreen
 
         help_text = _(getattr(self.screen, "HELP", ""))
         self.push_screen(HelpScreen(f"{help_text}\n\n{all_keys(self.screen)}".lstrip()))
 
     def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
-        """Every key that works on the screen below, and what has none."""
+        """Commands for all keys of the screen below, and for actions without a key."""
         for active in keys(screen, hidden=True):
             title = description(active.binding)
             action = partial(self.run_action, active.binding.action, active.node)

@@ -1,6 +1,6 @@
-"""The facade of the machine: what a demo or a test answers differently, from disks and rights to runs and results.
+"""Facade of the machine, replaced by demos and tests: disks, rights, runs and results.
 
-What is the same everywhere, such as the catalogue of filesystems, screens import themselves.
+Screens import everything that needs no replacement, such as the catalogue of filesystems, themselves.
 """
 
 from __future__ import annotations
@@ -46,49 +46,49 @@ class Place:
 
     directory: str
     filesystem: str
-    """Type of its filesystem, or empty if unknown."""
+    """Type of its filesystem; empty if unknown."""
     free_bytes: int
     drive: str = ""
-    """Kernel name of the disk below, or empty if unknown."""
+    """Kernel name of the underlying disk; empty if unknown."""
     image_room_bytes: int = 0
-    """How large a scratch image there may be; below 0 where there is no room for any."""
+    """Maximum size of a scratch image; negative if there is no space for any."""
     remark: str = ""
-    """Why it is not where one would expect it, in a sentence."""
+    """Why it is not the expected directory, in a sentence."""
     filesystem_number: str = ""
-    """The kernel's number of its filesystem, or empty if unknown."""
+    """The kernel's number of its filesystem; empty if unknown."""
     refusal: str = ""
-    """Why nothing can be measured there; empty where it can."""
+    """Why nothing can be measured there; empty if it can."""
 
 
 class RunHandle(Protocol):
-    """A run that goes on; `session.FollowedRun` is one."""
+    """A run in progress, such as `session.FollowedRun`."""
 
     plan: Plan
     path: Path
     """Its result file."""
     outlives: bool
-    """It goes on when nobody follows it any more."""
+    """It continues without a follower."""
 
     def events(self) -> AsyncGenerator[Event, None]:
-        """From its beginning to its end, the newest as they come."""
+        """All events from its beginning to its end."""
         ...
 
     def order(self, order: Order) -> None: ...
 
 
 class Backend:
-    """What the screens need. Whatever may take longer than 0.1 s is called from a thread.
+    """Services for the screens. Methods that may take longer than 0.1 s must be called from a thread.
 
-    Packages are imported when they are first needed, to keep the first picture quick.
+    Packages are imported when first needed, so that the first screen appears quickly.
     """
 
     @property
     def banner(self) -> str:
-        """What stands above every screen, as this is not simply the machine itself; empty for nothing."""
+        """Notice above every screen if the data are not those of this machine; empty for none."""
         return ""
 
     def watch(self, stopped: Callable[[], bool]) -> Iterator[tuple[Drive, ...]]:
-        """The disks now, and again whenever that changes, until `stopped()`; blocks between changes."""
+        """The disks now, and again after every change, until `stopped()`; blocks between changes."""
         from fswizard.drives import is_file_of_others, watch
 
         return (tuple(drive for drive in drives if not is_file_of_others(drive)) for drives in watch(stopped))
@@ -99,7 +99,8 @@ class Backend:
         return details(drive)
 
     def place(self, drive: Drive | None) -> Place:
-        """Where a scratch image for `drive` goes: on it, or with a remark elsewhere. FswizardError where nowhere."""
+        """Location for the scratch image of `drive`: on that disk, or elsewhere with a remark. Raises FswizardError
+        if there is none."""
         from fswizard.disks.locations import default_directory
 
         try:
@@ -123,7 +124,7 @@ class Backend:
         return Place(path, filesystem_name(path), free_bytes, drive, room_bytes, filesystem_number=number)
 
     def mounted(self) -> tuple[Place, ...]:
-        """One writable directory on each filesystem that lies on a disk, the best place of each first; or why not."""
+        """The best writable directory on each filesystem on a disk, with a refusal if it cannot be used."""
         import psutil
 
         from fswizard.disks.locations import NOT_ON_A_DISK, filesystem_name, filesystem_type
@@ -148,9 +149,9 @@ class Backend:
         return tuple(places)
 
     def offers(self, drive: Drive, *, lasting: bool = False) -> tuple[Offer, ...]:
-        """Its partitions and the whole of it as targets, each with what would be lost or why it is refused.
+        """Partitions and the whole disk as targets, each with what would be lost or why it is refused.
 
-        `lasting`: to be set up for good; only a demo answers that differently.
+        `lasting`: for setting up; only a demo makes a difference.
         """
         from fswizard.disks.choice import offers
 
@@ -162,15 +163,15 @@ class Backend:
         return recipes.available()
 
     def availability(self, made: Filesystem | Layout) -> Availability:
-        """Whether a filesystem can be made here, or a layout, beside its filesystem."""
+        """Whether a filesystem, or a layout below any filesystem, can be created here."""
         from fswizard.filesystems import availability, layout_availability
 
         return layout_availability(made) if isinstance(made, Layout) else availability(made)
 
     def draft(self, choices: WizardChoices) -> Plan:
-        """How long the run would take so far, and what it would write: a plan with nothing else in it, nor checked.
+        """Estimate of duration and writes for incomplete choices: an unchecked plan without commands.
 
-        Quick: for every change of a choice. UsageError where not even one round fits into what may be written.
+        Fast enough for every change of a choice. Raises UsageError if not even one round fits into the write budget.
         """
         from fswizard.disks.choice import drive_under
         from fswizard.disks.locations import default_directory, located_candidates
@@ -209,7 +210,7 @@ class Backend:
         return within_budget(estimated(plan, self.history()), choices.write_budget_bytes)
 
     def make_plan(self, choices: WizardChoices) -> Plan:
-        """The plan that the choices amount to; FswizardError where they do not fit together."""
+        """The plan for the choices; raises FswizardError if they are incompatible."""
         from fswizard.disks.choice import TargetChoice
         from fswizard.filesystems import parse_candidate
         from fswizard.session import Choices, make_plan
@@ -235,37 +236,37 @@ class Backend:
         return make_plan(planned, self.history())
 
     def questions(self, plan: Plan) -> tuple[DeviceTarget, ...]:
-        """What has to be typed before the devices of `plan` are erased, one question for each."""
+        """The confirmations to type before the devices of `plan` are erased, one for each device."""
         from fswizard.disks.choice import devices_of
 
         return devices_of(plan)
 
     def rights(self) -> State:
-        """How root's rights can be had."""
+        """How to become root."""
         from fswizard.disks import rights
 
         return rights.state()
 
     def way(self) -> State:
-        """How scratch images are attached and mounted: by udisks2 or, where that can't be had, with root's rights."""
+        """How scratch images are attached and mounted: by udisks2 or, if that is not available, as root."""
         from fswizard.disks.way import udisks
 
         return "udisks" if not udisks()[1] and os.geteuid() else self.rights()
 
     def why_root(self, plan: Plan) -> str:
-        """Why a plan for scratch images needs root's rights, in a few words; empty where it does not."""
+        """Why a plan for scratch images needs root, in a few words; empty if it does not."""
         from fswizard.disks.way import why_root
 
         return why_root(plan.target, plan.measured)
 
     def authorise(self) -> None:
-        """Have the password asked for on the terminal, where that is needed."""
+        """Ask for the password on the terminal, if necessary."""
         from fswizard.disks import rights
 
         rights.authorise()
 
     def start(self, plan: Plan, path: Path | None = None) -> RunHandle:
-        """Start a run, or resume the one in the result file at `path`. FswizardError where it cannot begin."""
+        """Start a run, or resume the one in the result file at `path`. Raises FswizardError if it cannot begin."""
         from fswizard import results
         from fswizard.session import FollowedRun, start
 
@@ -274,33 +275,33 @@ class Backend:
         return FollowedRun(file)
 
     def ongoing(self) -> tuple[OngoingRun, ...]:
-        """Runs that go on in other processes, newest first."""
+        """Runs in other processes, newest first."""
         from fswizard.session import ongoing
 
         return ongoing()
 
     def follow(self, run: OngoingRun) -> RunHandle:
-        """One of them, to be watched; FswizardError where it is over."""
+        """Follow an ongoing run; raises FswizardError if it has ended."""
         from fswizard.session import FollowedRun
 
         return FollowedRun(Path(run.result))
 
     def resumable(self) -> tuple[Entry, ...]:
-        """Runs that were ended early and can go on, newest first."""
+        """Runs that ended early and can be resumed, newest first."""
         from fswizard.session import resumable
 
         return tuple(resumable())
 
     def why_not_resumed(self, path: Path) -> str:
-        """In a sentence; empty where a run can be resumed."""
+        """Why a run cannot be resumed, in a sentence; empty if it can."""
         from fswizard.session import why_not
 
         return why_not(path)
 
     def take_up(self, path: Path, more: MoreTime | None = None) -> Resumption:
-        """The run in a result file, ready to go on; FswizardError where it cannot.
+        """Prepare to resume the run in a result file; raises FswizardError if it cannot be resumed.
 
-        It has the same limits again, or time for `more` rounds.
+        Its limits are as before, or its time suffices for `more` rounds.
         """
         from fswizard.session import take_up
 
@@ -310,13 +311,13 @@ class Backend:
         return replace(run, plan=replace(run.plan, time_limit_s=run.plan.preparation_s + more.limit_s))
 
     def plan_set_up(self, candidate: Candidate, path: str, choices: SetUpChoices) -> SetUpPlan:
-        """All that would be done; Refused where anything stands against it. Nothing is changed."""
+        """The steps of setting up, without any changes; raises Refused if it is not possible."""
         from fswizard.disks.set_up_plan import plan_set_up
 
         return plan_set_up(candidate, path, choices)
 
     def set_up(self, plan: SetUpPlan, typed: str) -> Iterator[str | SetUpDone]:
-        """Do it, blocking: what is done now, at last where it is. FswizardError says what was taken back."""
+        """Set a disk up, blocking: yields each step, and finally the result. A FswizardError lists what was undone."""
         from fswizard.disks.set_up_plan import set_up
 
         return set_up(plan, typed)

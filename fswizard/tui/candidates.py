@@ -1,4 +1,4 @@
-"""What there is to say about candidates: their filesystems, options and layouts."""
+"""Texts about candidates: their filesystems, options and layouts."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from fswizard.filesystems import Availability
 
 Pairs = list[tuple[Piece, Piece]]
-"""For `Facts`."""
+"""Rows for `Facts`."""
 FEATURES = {
     N_("snapshots"): N_("snapshots"),
     N_("checksums"): N_("checksums"),
@@ -33,9 +33,9 @@ FEATURES = {
     N_("case-insensitive"): N_("any case"),
     "max-file-size": N_("max file size"),
 }
-"""Words for the catalogue's features: those that decide most often first."""
+"""Short titles of the catalogue's features, the most decisive first."""
 SIGNS = {"~": "$text-warning", "✓": "$text-success", "–": "$muted"}
-"""For a feature that is there in part, in full, or not at all."""
+"""Styles of the signs for features that are present partly, fully, or not at all."""
 ALONE = N_("Everything on it is lost with it.")
 DEGRADED_TEXT = N_("One disk is removed before measuring, to show how the layout performs until you replace it.")
 
@@ -47,7 +47,7 @@ def feature_sign(feature: Feature | None) -> str:
 
 
 def about_candidate(candidate: Candidate, state: Availability | None, problem: str, why: str) -> Pairs:
-    """What it is, the `problem` with it, `why` it suits the disk, and what its options and features are."""
+    """Description of a candidate, the `problem` with it, `why` it suits the disk, and its options and features."""
     filesystem, array = candidate.filesystem, candidate.array
     made_by = ""
     if state and state.version:
@@ -79,13 +79,13 @@ def about_candidate(candidate: Candidate, state: Availability | None, problem: s
 
 
 def options_of(candidate: Candidate) -> dict[str, Option]:
-    """The options that a candidate has, as they are typed."""
+    """The options of a candidate, by their token."""
     options = candidate.filesystem.options
     return {token: option for token in candidate.tokens for option in options if option.is_meant_by(token)}
 
 
 def layout_options(layout: Layout) -> dict[str, Option]:
-    """An array or volume, and what can be chosen about it, as it is typed."""
+    """A layout and its options, by their token."""
     options = {layout.name: Option(layout.maker, layout.text, source=layout.source)}
     for option in layout.options:
         for value in option.values[1:]:
@@ -97,7 +97,7 @@ def layout_options(layout: Layout) -> dict[str, Option]:
 
 
 def option_words(option: Option) -> Content:
-    """What an option does, its risk, what it needs."""
+    """What an option does, its risk, and its requirements."""
     pieces: list[Piece] = []
     if option.unsafe:
         pieces.append(("⚠ " + _("unsafe: a crash may lose data.") + "  ", "bold $text-error"))
@@ -110,12 +110,12 @@ def option_words(option: Option) -> Content:
 
 
 def conflicts(option: Option, other: Option) -> bool:
-    """Both cannot be ticked."""
+    """Whether both cannot be ticked."""
     return option.name == other.name or other.name in option.replaces or option.name in other.replaces
 
 
 def short_name(filesystem: str, below: Sequence[str], options: Sequence[str]) -> str:
-    """What people type for a filesystem with options, on an array or volume where `below` begins with one."""
+    """Candidate name of a filesystem with options, on the layout with which `below` begins, if any."""
     on_it = f"{filesystem}:{','.join(options)}" if options else filesystem
     if not below:
         return on_it
@@ -128,14 +128,14 @@ def short_name(filesystem: str, below: Sequence[str], options: Sequence[str]) ->
 
 
 def room_bytes(candidate: Candidate, members: int, member_bytes: int) -> int:
-    """The room it has, before its own structures."""
+    """Space before the filesystem's structures."""
     if candidate.array is None:
         return member_bytes
     return candidate.array.layout.usable_bytes(members, member_bytes)
 
 
 def about_layout(candidate: Candidate, members: int) -> Pairs:
-    """What it is good for, and what a failed disk does."""
+    """What the layout is good for, and what a failed disk does."""
     array = candidate.on(members).array
     title, meaning, failed = _("On the first disk alone"), "", _(ALONE)
     if array:
@@ -150,7 +150,7 @@ def about_layout(candidate: Candidate, members: int) -> Pairs:
 
 
 def best_first(candidates: Iterable[Candidate], members: int, member_bytes: int) -> list[str]:
-    """What to tick to begin with: one disk alone, and of each maker what leaves most room and lets a disk fail."""
+    """Candidates to tick by default: a single disk, and for each maker the layout with most space."""
     by_maker: dict[str, list[Candidate]] = {}
     for candidate in candidates:
         by_maker.setdefault(candidate.array.layout.maker if candidate.array else "", []).append(candidate)

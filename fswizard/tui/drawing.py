@@ -1,4 +1,4 @@
-"""Pieces of text with style: columns, meters, words with their glyph. All of it is `Content`, never markup."""
+"""Styled text as `Content`, never markup: columns, meters, and texts with symbols."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ COLOURS: Mapping[Tone, tuple[str, str]] = {
     "muted": ("$muted", "$line"),
     "warning": ("$text-warning", "$warning-muted"),
 }
-"""Of what a sign says: the colour of ink, and of the ground behind a bar."""
+"""Text colour and background colour of a bar, by tone."""
 
 
 def text(*pieces: Piece) -> Content:
-    """One piece of content from parts. Whatever could control the terminal is shown escaped."""
+    """One piece of content from parts. Control characters are shown escaped."""
     return Content.assemble(*(_harmless(piece) for piece in pieces))
 
 
@@ -41,13 +41,13 @@ def _harmless(piece: Piece) -> Piece:
 
 
 def filled(sentence: str, **pieces: Piece) -> Content:
-    """A translated sentence whose fields are pieces with a style of their own."""
+    """A translated sentence with styled fields."""
     parts = re.split(r"\{(\w+)\}", sentence)
     return text(*(pieces[part] if number % 2 else part for number, part in enumerate(parts)))
 
 
 def keyed(words: str) -> Content:
-    """Words in which keys stand between backticks, such as `space`; shown in the colour that keys have."""
+    """Text with keys in backticks, such as `space`, which are highlighted."""
     parts = words.split("`")
     return text(*((part, "bold $text-primary" if number % 2 else "") for number, part in enumerate(parts)))
 
@@ -58,17 +58,17 @@ def lines(parts: Iterable[Content | str]) -> Content:
 
 
 def ink(verdict: Verdict) -> str:
-    """The colour of all that a verdict says, on every screen."""
+    """The text colour of a verdict, on every screen."""
     return COLOURS[SIGNS[verdict].tone][0]
 
 
 def signed(verdict: Verdict, words: str = "") -> Content:
-    """The verdict's sign and `words`, or the verdict itself, in its colour."""
+    """The verdict's symbol with `words`, by default its name, in its colour."""
     return text((f"{SIGNS[verdict].glyph} {words or _(SIGNS[verdict].word)}", ink(verdict)))
 
 
 def answer_mark(sign: Sign) -> tuple[str, str]:
-    """The mark before the answer of a run."""
+    """The symbol before the answer of a run, with its style."""
     return (f"{sign.glyph} ", f"bold {COLOURS[sign.tone][0]}")
 
 
@@ -78,14 +78,14 @@ def filesystem_ink(kind: str) -> str:
 
 
 def smr_badge(drive: Drive) -> Content:
-    """How a disk records, or what kind it is: glyph, word, colour."""
+    """Recording technique or kind of a disk: symbol and text in colour."""
     if drive.smr.kind == "not-a-hard-disk" or (drive.kind not in ("hdd", "unknown") and drive.smr.kind == "unknown"):
         return text(("● ", "$text-success"), _(DRIVE_KINDS.get(drive.kind, SMR_KINDS["not-a-hard-disk"])))
     return verdict_badge(drive.smr, flash=drive.flash)
 
 
 def verdict_badge(smr: SmrVerdict, *, flash: bool = False) -> Content:
-    """Glyph and words for the way of recording; zones of flash are not shingles."""
+    """Symbol and text for the recording technique; zones of `flash` are not shingles."""
     words = smr.description(flash=flash)
     if smr.kind == "unknown":
         return text((f"? {words}", "$muted"))

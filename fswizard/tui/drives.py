@@ -1,4 +1,4 @@
-"""A disk in words: its row in a list, the verdict on it, what is on it, and what suits it."""
+"""Texts about disks: rows of lists, SMR verdict, contents, and suitability."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ if TYPE_CHECKING:
 
 Pairs = list[tuple[Piece, Piece]]
 DEVICE = "device:"
-"""In front of a device's path: the key of its row."""
+"""Prefix of the keys of devices' rows, followed by the path."""
 LONG_MODEL = 20
-"""Cells for a model's name in the header of a screen."""
+"""Maximum width of a model name in the header of a screen, in cells."""
 SIGN_STYLES = {"✓": "$text-success", "·": "$muted", "✗": "$text-warning"}
 
 
@@ -43,7 +43,7 @@ def drive_columns() -> tuple[Column, ...]:
 
 
 def drive_row(drive: Drive) -> Row:
-    """Under `drive_columns`."""
+    """The row of a disk, for `drive_columns`."""
     return Row(
         drive.name,
         (
@@ -65,7 +65,7 @@ def _health(drive: Drive) -> str:
 
 
 def best_for(purpose: Purpose, drives: Sequence[Drive]) -> Drive | None:
-    """The disk that a purpose is most likely about."""
+    """The disk that is most likely meant by a purpose."""
     if not drives:
         return None
     drives = [drive for drive in drives if drive.bus != "loop"] or drives
@@ -75,7 +75,7 @@ def best_for(purpose: Purpose, drives: Sequence[Drive]) -> Drive | None:
 
 
 def explain(drive: Drive) -> Pairs:
-    """Verdict, evidence, advice, and further figures."""
+    """SMR verdict, evidence, advice, and other figures."""
     verdict = drive.smr
     badge, note = verdict_badge(verdict, flash=drive.flash), verdict.certainty or _("shingling doesn't apply")
     if verdict.kind == "unknown" and drive.kind == "virtual":
@@ -96,7 +96,7 @@ def explain(drive: Drive) -> Pairs:
 
 
 def _evidence(drive: Drive, evidence: Evidence) -> tuple[Piece, Piece]:
-    """A sentence; of the address at its end only the host, as a link."""
+    """A sentence of evidence; a URL at its end is shown as a link with the host name."""
     sign = drive.smr.sign(evidence)
     mark = (sign, SIGN_STYLES[sign])
     sentence, __, address = _(evidence.text).rpartition(" ")
@@ -139,7 +139,7 @@ def _partition(partition: Partition) -> Content:
 
 
 def too_large(recipe: Recipe, place: Place, images: int = 1) -> str:
-    """Why the scratch images do not fit into a place, in a sentence; empty where they do."""
+    """Why the scratch images do not fit into a place, in a sentence; empty if they fit."""
     most = place.image_room_bytes - scratch_bytes(workload.job for workload in recipe.workloads)
     if images * recipe.image_bytes <= most:
         return ""
@@ -160,7 +160,7 @@ def several_disks(members: int, size_bytes: int) -> str:
 
 
 def gone_warning(name: str) -> Content:
-    """Said as long as nobody has looked at what is highlighted instead."""
+    """Shown until the user has seen which row is highlighted instead."""
     words = _("{disk} is not attached any more. Look at what is highlighted now.", disk=name)
     return text((f"! {words}", "$text-warning"))
 
@@ -178,7 +178,7 @@ def losses(offer: Offer) -> str:
 
 
 def disk_title(choices: WizardChoices) -> Content:
-    """The disk that was chosen, and in amber where an image lies instead, for the header of a screen."""
+    """The chosen disk for the header of a screen, with a warning if the image is elsewhere."""
     drive = choices.drive
     if choices.comparing or (drive is None and choices.across == 1):
         return Content("")

@@ -1,4 +1,4 @@
-"""What is known about this machine, so that a screen that is returned to shows it at once; and who asks."""
+"""Cached facts about this machine, so that screens show them at once, and the threads that collect them."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 GIB = 1 << 30
 IMAGE_STEP_BYTES = 256 << 20
 THREAD_NAME = "wizard"
-"""How the names of threads begin that nobody waits for."""
+"""Prefix of the names of background threads."""
 
 RECIPES: dict[Purpose, str] = {
     "archive-disk": "archive-disk",
@@ -37,31 +37,30 @@ RECIPES: dict[Purpose, str] = {
     "smr": "archive-disk",
     "own": "quick",
 }
-"""The recipe that a purpose begins with."""
+"""The initial recipe for each purpose."""
 
 NO_DISKS = ("zram",)
-"""Buses of what the kernel lists although it is not a disk. A loop device that somebody attached may stand
-for one: a way to rehearse."""
+"""Buses of devices that are not disks. Loop devices attached by the user may stand for disks, for rehearsals."""
 
 
 class DiskFacts:
-    """What is known of a disk so far.
+    """Known facts about a disk.
 
-    A disk that has changed, or that was unplugged and came back, gets new ones. So an answer that comes late, as a disk
-    hung, is never taken for that of another disk of the same name.
+    A disk that has changed, or that was unplugged and came back, gets a new object, so that a late answer, as from a
+    disk that hung, is never attributed to another disk of the same name.
     """
 
     def __init__(self, drive: Drive, details: Drive | None = None) -> None:
         self.listed = drive
-        """As the kernel lists it."""
+        """As listed by the kernel."""
         self.details = details
-        """With what smartctl said; None until it answers."""
+        """With details from smartctl; None until it answers."""
         self.place: Place | FswizardError | None = None
-        """Where a scratch image for it goes."""
+        """Location of a scratch image for it."""
         self.offers: tuple[Offer, ...] | None = None
-        """Its partitions and the whole of it as targets; None until that was asked, as it may wake the disk."""
+        """Partitions and the whole disk as targets; None until requested, as the request may wake the disk."""
         self.asked_with: object = self
-        """The details with which it was asked last for targets: they decide about a disk that fails."""
+        """The details at the time of the latest request for targets: they matter if a disk fails."""
 
     @property
     def drive(self) -> Drive:
@@ -69,31 +68,31 @@ class DiskFacts:
 
 
 class MachineCache:
-    """Facts; those in properties are quick to get, the others are filled in by threads."""
+    """Facts. Properties are fast; other attributes are set by threads."""
 
     def __init__(self, backend: Backend, *, lasting: bool = False) -> None:
-        """`lasting`: a disk is to be set up for good, not to be measured on."""
+        """`lasting`: for setting a disk up rather than measuring."""
         self._backend = backend
         self._lasting = lasting
         self._changed: Callable[[], object] = lambda: None
         self.disks: dict[str, DiskFacts] | None = None
-        """By kernel name; None until the kernel was asked."""
+        """By kernel name; None until they are listed."""
         self.named: dict[str, Place] = {}
-        """Directories that were named for a scratch image."""
+        """Directories that the user entered for a scratch image."""
         self.available: dict[str, Availability] = {}
-        """By name of the filesystem, and of the layout over several devices."""
+        """By name of the filesystem or layout."""
         self.availability_known = False
-        """All that can be made here is known."""
+        """The availability of everything is known."""
 
     # Disks
 
     @property
     def drives(self) -> tuple[Drive, ...]:
-        """The disks, with what smartctl said of them so far."""
+        """The disks, with details from smartctl as far as known."""
         return tuple(facts.drive for facts in (self.disks or {}).values())
 
     def device(self, path: str) -> tuple[Drive, int] | None:
-        """The disk that a partition or whole disk is on, and the size of the device; None where it is not attached."""
+        """The disk of a partition or whole disk, and the size of the device; None if it is not attached."""
         for drive in self.drives:
             devices: tuple[Drive | Partition, ...] = (drive, *drive.partitions)
             for device in devices:
@@ -102,9 +101,9 @@ class MachineCache:
         return None
 
     def watch(self, changed: Callable[[], object]) -> threading.Event:
-        """Follow the disks, and call `changed` after everything that is new, until the event is set.
+        """Watch the disks, and call `changed` after every change, until the returned event is set.
 
-        Each disk is asked by a thread of its own: one that hangs keeps nobody waiting.
+        Each disk has a separate thread, so that a hanging disk does not delay others.
         """
         stopped = threading.Event()
         self._changed = changed
@@ -133,7 +132,7 @@ class MachineCache:
                     in_background(self._ask, facts)
 
     def ask_again(self) -> None:
-        """Ask all disks anew."""
+        """Query all disks again."""
         if self.disks is None:
             return
         self.disks = {name: DiskFacts(facts.listed) for name, facts in self.disks.items()}
@@ -154,7 +153,7 @@ class MachineCache:
             self._changed()
 
     def ask_for_offers(self, facts: DiskFacts) -> None:
-        """Ask once what of a disk can be erased."""
+        """Request the targets on a disk, once."""
         if facts.asked_with is not facts.details:
             facts.asked_with = facts.details
             in_background(self._ask_for_offers, facts, facts.details)
@@ -166,7 +165,7 @@ class MachineCache:
             self._changed()
 
     def place_for(self, choices: WizardChoices) -> Place | None:
-        """Where the scratch image for what was chosen goes; None for devices and directories, or where unknown."""
+        """Location of the scratch image for the choices; None for devices and directories, or if unknown."""
         if choices.comparing or choices.devices:
             return None
         facts = (self.disks or {}).get(choices.drive.name if choices.drive else "")
@@ -180,20 +179,20 @@ class MachineCache:
         return self._backend.recipes()
 
     def forget_recipes(self) -> None:
-        """There is one more: they are read again."""
+        """Read the recipes again, as there is a new one."""
         self.__dict__.pop("recipes", None)
 
     def recipe_for(self, purpose: Purpose) -> Recipe:
-        """The recipe that a purpose begins with."""
+        """The initial recipe for a purpose."""
         named = (recipe for recipe in self.recipes if recipe.name == RECIPES[purpose])
         return next(named, self.recipes[0])
 
     def usual(self, recipe: Recipe) -> Recipe:
-        """The recipe as it is before anybody changes its image."""
+        """The recipe with its original image."""
         return next((known for known in self.recipes if known.name == recipe.name), recipe)
 
     def image_sizes(self, recipe: Recipe) -> tuple[int, ...]:
-        """Sizes in bytes of a scratch image for `recipe`, from the least that it needs on, its usual one among them."""
+        """Selectable sizes in bytes of a scratch image for `recipe`, from its minimum, including its default."""
         usual = self.usual(recipe)
         least = least_image_bytes(workload.job for workload in recipe.workloads)
         least = max(GIB, math.ceil(least / IMAGE_STEP_BYTES) * IMAGE_STEP_BYTES)
@@ -203,7 +202,7 @@ class MachineCache:
     # Filesystems
 
     def look_for_availability(self) -> None:
-        """Look which filesystems can be made here. Takes a while: for a thread."""
+        """Determine which filesystems can be created here. Slow: call it from a thread."""
         from fswizard.filesystems import catalogue, layouts
 
         everything: Mapping[str, Filesystem | Layout] = {**catalogue(), **layouts()}
@@ -213,15 +212,15 @@ class MachineCache:
         self.availability_known = True
 
     def forget_words(self) -> None:
-        """The language is another: what is said of disks and filesystems is asked for again."""
+        """Query everything again that contains translated text, after a change of the language."""
         self.ask_again()
         self.available.clear()
         self.availability_known = False
 
     def problem(self, candidate: Candidate, choices: WizardChoices) -> str:
-        """Why a candidate cannot be made here, or not on what was chosen, in sentences.
+        """Why a candidate cannot be created here, or not on the chosen target, in sentences.
 
-        Empty where it can, and as long as that is unknown.
+        Empty if it can, or as long as that is unknown.
         """
         recipe, array = choices.recipe, candidate.on(choices.across).array
         for name in (candidate.filesystem.name, array.layout.name if array else ""):
@@ -238,16 +237,16 @@ class MachineCache:
 
 
 def in_background(function: Callable[..., object], *arguments: Any) -> None:
-    """Run in a thread that nobody waits for at the end, as a hanging disk may keep it for long."""
+    """Run in a daemon thread, as a hanging disk may block it for long."""
     name = f"{THREAD_NAME} ({function.__name__})"
     threading.Thread(target=function, args=arguments, name=name, daemon=True).start()
 
 
 def _state(drive: Drive) -> Drive:
-    """What decides whether answers about a disk still hold: all that is listed but for the free space."""
+    """Key of the validity of answers about a disk: everything listed except the free space."""
     return replace(drive, partitions=tuple(replace(part, free_bytes=None) for part in drive.partitions))
 
 
 def _identity(drive: Drive) -> Drive:
-    """What tells one disk from another as long as it is attached."""
+    """Identity of a disk while it is attached."""
     return replace(drive, partitions=(), uses=(), read_only=False)

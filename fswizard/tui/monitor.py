@@ -1,4 +1,4 @@
-"""Who follows a run for the screens."""
+"""Follows a run for the screens."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from fswizard.tui.backend import RunHandle
 
 
 class RunMonitor:
-    """Follows a run. `state` is replaced with every event; screens look at it whenever they draw."""
+    """Follows a run. `state` is replaced with every event; screens read it when they draw."""
 
     def __init__(self, run: RunHandle, clock: Callable[[], float]) -> None:
         self.run = run
@@ -27,11 +27,11 @@ class RunMonitor:
 
     @property
     def elapsed_s(self) -> float:
-        """Time since the start, also while no event comes."""
+        """Time since the start, updated even without events."""
         return self.state.elapsed_s if self.state.ended else max(self.state.elapsed_s, self._clock() - self._began_s)
 
     def take(self, event: Event) -> None:
-        """Show what an event changes."""
+        """Apply an event to the state."""
         self.state = self.state.after(event)
         self._began_s = min(self._began_s, self._clock() - self.state.elapsed_s)  # of a run that is watched, long ago
 
@@ -55,6 +55,6 @@ class RunMonitor:
             self.problem = self.problem or self.state.problem
 
     def stop(self) -> None:
-        """End it now; what it made is undone, what was measured is kept."""
+        """End the run now; it cleans up, and the measured values remain."""
         self.stopping = True
         self.run.order("stop")

@@ -1,9 +1,8 @@
 """The steps of the wizard, in order.
 
-Add a screen: write `screens/NAME.py` with a subclass of `screens.base.StepScreen`, and its line into `STEPS`. The bar
-on top, the ways forward and back, and what can be clicked follow from the list. The screen has a `QUESTION`, `HELP`
-for F1, `body()` with Textual's widgets, and a style sheet beside it where it needs one; `screens/locations.py` is an
-example.
+Add a screen: write `screens/NAME.py` with a subclass of `screens.base.StepScreen`, and add a line to `STEPS`. The bar
+at the top and the navigation follow from that list. The screen has a `QUESTION`, a `HELP` text for F1, `body()` with
+Textual's widgets, and a style sheet of the same name if it needs one; `screens/locations.py` is an example.
 
 In `tests/tui/test_walk.py`, add it to the walks by Enter, Escape and mouse: one that does not know it waits for two
 minutes before it fails. The bar is in every picture, so all are redrawn; look at them before you commit them:
@@ -26,18 +25,18 @@ from fswizard.tui.choices import WizardChoices
 
 @dataclass(frozen=True, slots=True)
 class WizardStep:
-    """One question, and the screen that asks it."""
+    """A step with one question, and the screen that asks it."""
 
     name: str
     title: str
-    """In the bar on top."""
+    """Title in the bar at the top."""
     screen: str
-    """Module of `fswizard.tui.screens` and class; imported when shown, so that the first picture comes quickly."""
+    """Module of `fswizard.tui.screens` and class; imported when shown, so that the first screen appears quickly."""
     only: Literal["", "comparing", "formatting"] = ""
-    """Left out unless existing directories are compared, or filesystems are made."""
+    """Shown only if existing directories are compared, or only if filesystems are created."""
 
     def open(self) -> Screen[None]:
-        """Its screen."""
+        """Create its screen."""
         screen: Screen[None] = pkgutil.resolve_name(f"fswizard.tui.screens.{self.screen}")(self)
         return screen
 
@@ -55,6 +54,6 @@ STEPS = (
 
 
 def steps_for(choices: WizardChoices) -> tuple[WizardStep, ...]:
-    """The way through the wizard for what was chosen."""
+    """The steps of the wizard for the choices."""
     left_out = "formatting" if choices.comparing else "comparing"
     return tuple(step for step in STEPS if step.only != left_out)

@@ -1,4 +1,4 @@
-"""What can be measured on: scratch images, partitions, whole disks, or several of them. Each is a line of a list."""
+"""Selectable targets: scratch images, partitions, whole disks, or several of them. Each is a row of a list."""
 
 from __future__ import annotations
 
@@ -23,28 +23,28 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """Something that can be measured on."""
+    """A selectable target."""
 
     key: str
     name: Piece
     summary: Piece = ""
-    """What is lost, or why it cannot be used; cut where there is no room for more."""
+    """What is lost, or why it cannot be used; truncated if necessary."""
     meaning: Piece = ""
-    """What choosing it means or what stands against it, in sentences."""
+    """The consequences of choosing it, or the objection to it, in sentences."""
     usable: bool = True
     known: bool = True
-    """False while it is still looked for."""
+    """False while it is being searched for."""
     elsewhere: str = ""
-    """Name of the disk that is tested in place of the highlighted one."""
+    """Name of the disk that is tested instead of the highlighted one."""
     offer: Offer | None = None
-    """Of a partition or whole disk."""
+    """The partition or whole disk."""
 
 
 NOTHING = Target("", "", usable=False)
 
 
 def image_target(key: str, place: Place | FswizardError | None, recipe: Recipe, images: int, disk: str) -> Target:
-    """One scratch image, or several, at a place; for the disk of that kernel name."""
+    """One or several scratch images at a place, for the disk with the kernel name `disk`."""
     size = binary_text(recipe.image_bytes)
     name = filled(_("a scratch image of {size}"), size=_changeable(size))
     if images > 1:
@@ -84,7 +84,7 @@ def image_target(key: str, place: Place | FswizardError | None, recipe: Recipe, 
 def device_targets(
     offers: Sequence[Offer], needed_bytes: int, ticked: Sequence[str], ticked_bytes: int
 ) -> Iterator[Target]:
-    """Partitions and the whole disk. One that is `ticked`, by stable names, stands for an array of all these."""
+    """Partitions and the whole disk. A device in `ticked` (stable names) stands for an array of all ticked devices."""
     for offer in offers:
         key, size = DEVICE + offer.path, size_text(offer.size_bytes)
         name = _("the partition {name}, {size}", name=offer.name, size=size)
@@ -116,7 +116,7 @@ def device_targets(
 
 
 def gone(key: str, *, known: bool) -> Target:
-    """A device that was chosen and is not among those of its disk, or not yet `known` to be."""
+    """A chosen device that is no longer among those of its disk, or not yet `known` to be."""
     name = (key.rpartition("/")[2], "$muted")
     if not known:
         return Target(key, name, (_("checking it …"), "$muted"), known=False)
@@ -125,12 +125,12 @@ def gone(key: str, *, known: bool) -> Target:
 
 
 def refusal(words: str) -> Content:
-    """What stands against a choice; keys stand between backticks."""
+    """An objection to a choice; keys are in backticks."""
     return text(("✗ ", "bold $text-error"), keyed(words))
 
 
 def failure(error: FswizardError) -> Content:
-    """What went wrong, and what can be done."""
+    """An error with its hint."""
     hint = _(error.hint_without_switches)
     return text(("✗ ", "bold $text-error"), (_(error.message), "$text-error"), f" {hint}".rstrip())
 
@@ -140,12 +140,12 @@ def _nothing_lost() -> Content:
 
 
 def _changeable(words: str) -> Content:
-    """A value that left and right change."""
+    """A value that the left and right keys change."""
     arrow = "bold $text-primary"
     return text(("◂", arrow), (f" {words} ", "bold"), ("▸", arrow))
 
 
 def _layouts_for(number: int, words: str) -> Content:
-    """How candidates can be spread over so many disks or images: `4 disks: RAID 5, …. `."""
+    """Layouts for this number of disks or images: `4 disks: RAID 5, …. `."""
     names = [_(layout.title) for layout in layouts().values() if layout.fits(number)]
     return text((f"{words}: ", "bold"), f"{', '.join(names) or _('no layout')}. ")

@@ -1,4 +1,4 @@
-"""The terminal, which may be the Linux console, and may go away in the middle of a run that has to be cleaned up."""
+"""The terminal, which may be the Linux console, and may disappear during a run that has to be cleaned up."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _SPINNER = dict(zip("⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏", "|/-\\" * 3))
 
 
 def _for_braille(dots: int) -> str:
-    """What shows the dots of a braille character about as full, in the half of the cell that they stand in."""
+    """A character of similar density to the dots of a braille character, in the same half of the cell."""
     upper, lower = dots & 0x1B, dots & 0xE4
     if dots.bit_count() <= 2:  # a level line
         return "_" if dots & 0xC0 else "-" if dots else " "
@@ -39,16 +39,16 @@ _TABLE = str.maketrans({**_BRAILLE, **_STAND_INS, **_SPINNER})
 
 
 def for_console(text: str) -> str:
-    """`text` of the same width, in characters that the console can show; other languages' letters stay as they are."""
+    """`text` of the same width, in characters of the console's font; letters of other languages are unchanged."""
     return text.translate(_TABLE)
 
 
 HANG_UP_MS = 1000
-"""Milliseconds between two looks at the terminal: not every way of hanging up wakes who waits for it."""
+"""Interval of polling the terminal in milliseconds: not all hang-ups wake a waiting process."""
 
 
 class Terminal(LinuxDriver):
-    """Textual's own driver, except that a terminal that hung up is written to and read from no more."""
+    """Textual's driver, except that a terminal that hung up is no longer written to or read from."""
 
     def __init__(self, *arguments: Any, **named: Any) -> None:
         super().__init__(*arguments, **named)
@@ -59,8 +59,8 @@ class Terminal(LinuxDriver):
         threading.Thread(target=self._await_hang_up, daemon=True).start()
 
     def _await_hang_up(self) -> None:
-        """The kernel signals only the leader of the terminal's session: there is none after `setsid`, and `su` does not
-        pass it on. Then reading from the terminal returns nothing, at once and every time."""
+        """The kernel signals only the leader of the terminal's session: there is none after `setsid`, and `su` does
+        not forward the signal. Then reads from the terminal return nothing, immediately and repeatedly."""
         terminal = select.poll()
         terminal.register(self.fileno, 0)  # for POLLHUP alone, which is always reported
         while not terminal.poll(HANG_UP_MS):
@@ -68,7 +68,7 @@ class Terminal(LinuxDriver):
         os.kill(os.getpid(), signal.SIGHUP)
 
     def _hung_up(self, *received: object) -> None:
-        """Called at once, before anything else can be written: that would be an error from now on."""
+        """Called immediately, before any further write, which would fail."""
         if not self._lost:
             self._lost = True
             nowhere = os.open(os.devnull, os.O_RDWR)
@@ -82,7 +82,7 @@ class Terminal(LinuxDriver):
             super().write(for_console(data) if self._is_console else data)
 
     def start_application_mode(self) -> None:
-        """The kernel lets a program that lost its terminal also continue, which Textual takes for a return."""
+        """Ignore SIGCONT after a hang-up: the kernel sends it along, and Textual would resume."""
         start: Callable[[], None] = super().start_application_mode
         if not self._lost:
             start()

@@ -1,4 +1,4 @@
-"""Which of Textual's themes F2 goes through, and the colours that they lack. No meaning rests on colour alone."""
+"""Textual themes for F2, and additional colours. No meaning depends on colour alone."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from textual.theme import Theme
 from fswizard.report.colours import HUES, OTHERS
 
 TERMINAL = ("ansi-dark", "ansi-light")
-"""Made of the terminal's own sixteen colours, for a dark and for a light ground."""
+"""Built from the terminal's sixteen colours, for dark and light backgrounds."""
 THEMES = ("textual-dark", "catppuccin-latte", *TERMINAL)
-"""Not textual-light, on which warnings have a contrast of 3.3."""
+"""Without textual-light, in which warnings have a contrast of 3.3."""
 
 
 def variables(theme: Theme) -> dict[str, str]:
     """A colour for each filesystem (`fs-NAME`), `muted` for text and `line` for rules and rails.
 
-    `$text-muted` is for style sheets alone: in styled text Textual drops its opacity.
+    `$text-muted` is for style sheets only: in styled text Textual drops its opacity.
     """
     if theme.ansi:
         muted, line = ("ansi_white", "ansi_bright_black") if theme.dark else ("ansi_bright_black", "ansi_white")

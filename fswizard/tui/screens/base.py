@@ -1,4 +1,4 @@
-"""What the screens share: the wizard behind them, questions asked in threads, the steps' frame, and windows."""
+"""Base classes of screens: access to the wizard, background questions, the frame of steps, and windows."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ if TYPE_CHECKING:
 
 Answer = TypeVar("Answer")
 SHOWS_DISK = ("filesystems", "workloads", "review", "run")
-"""Steps after the choice of a disk, except the result, which names the disk that it was measured on."""
+"""Steps after the choice of a disk, except for the result, which names the measured disk itself."""
 AIRY = 40
-"""Lines of a terminal from which on facts have room between them."""
+"""Minimum terminal height for spaced-out facts."""
 SCROLL = tuple(
     Binding(key, f"scroll('{name}')", N_("scroll"), show=False)
     for key, name in (
@@ -44,7 +44,7 @@ SCROLL = tuple(
         ("end", "end"),
     )
 )
-"""Keys that scroll what does not fit, where no list takes them."""
+"""Keys that scroll everything that does not fit, unless a list handles them."""
 ROOT = {
     "udisks": N_("Not needed: udisks2 attaches and mounts the scratch image, and everything runs as you."),
     "root": N_("fswizard runs as root, and so do the workloads."),
@@ -55,7 +55,7 @@ ROOT = {
     "pkexec": N_("pkexec asks for your password in a window, as sudo is not installed; the workloads run as you."),
     "none": N_("Formatting and mounting need root, and sudo is not installed."),
 }
-"""How root's rights can be had."""
+"""How to become root, by state of the rights."""
 NO_ROOT = N_(
     "log in as root, or have sudo installed and your account allowed to use it, or go back to the first step and "
     "choose “Compare what I have”: comparing mounted filesystems needs no root."
@@ -63,7 +63,7 @@ NO_ROOT = N_(
 
 
 class TextBox(Input):
-    """Textual's own, with a cursor that stands still and Enter among the keys that are shown."""
+    """Textual's input with a steady cursor, and with Enter among the displayed keys."""
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("enter", "submit", N_("take this"))]
 
@@ -73,12 +73,12 @@ class TextBox(Input):
 
 
 class WizardScreen(Screen[ScreenResultType]):
-    """A screen that knows the wizard."""
+    """A screen with access to the wizard."""
 
     HELP: ClassVar[str] = ""
-    """What F1 shows: paragraphs separated by empty lines."""
+    """Text for F1: paragraphs separated by empty lines."""
     MESSAGE: ClassVar[str] = "#message"
-    """Selector of the line in which something is said."""
+    """Selector of the line for messages."""
 
     @cached_property
     def wizard(self) -> FswizardApp:
@@ -93,29 +93,30 @@ class WizardScreen(Screen[ScreenResultType]):
         yield from ()
 
     async def on_event(self, event: events.Event) -> None:
-        """A screen that goes before it has all its widgets is not filled any more."""
+        """Skip the mount event of a screen that is removed before it has all its widgets."""
         if self.display or not isinstance(event, events.Mount):
             await super().on_event(event)
 
     def say(self, *pieces: Piece, problem: bool = False) -> None:
-        """Replace what stands in the line for messages; low terminals show it only where it is a `problem`."""
+        """Replace the text of the line for messages; low terminals show it only if it is a `problem`."""
         for line in self.query(self.MESSAGE).results(Static):  # none where the screen is about to go
             line.update(text(*pieces))
             line.set_class(problem, "-problem")
 
     def refuse(self, words: str) -> None:
-        """Say why not; keys stand between backticks."""
+        """Show a refusal; keys are in backticks."""
         self.say(("✗ ", "bold $text-error"), keyed(words), problem=True)
 
     def show_error(self, error: FswizardError) -> None:
-        """Say what went wrong, and what can be done."""
+        """Show an error with its hint."""
         hint = _(error.hint_without_switches)
         self.say(("✗ ", "bold $text-error"), (_(error.message), "$text-error"), f" {hint}".rstrip(), problem=True)
 
     def call_in_app(self, function: Callable[..., object], *arguments: Any) -> None:
-        """From a thread: call `function` in the wizard's own thread, unless this screen has gone or the wizard ends.
+        """Call `function` in the wizard's thread, unless this screen has been removed or the wizard ends.
+        Thread-safe.
 
-        In a thread that Textual did not start, `wizard` must have been looked at before.
+        In a thread that Textual did not start, the property `wizard` must have been read before.
         """
         wizard = self.wizard
 
@@ -134,7 +135,8 @@ class WizardScreen(Screen[ScreenResultType]):
         group: str = "ask",
         exit_on_error: bool = True,
     ) -> None:
-        """Call `question` in a thread, and `then` with its answer, unless another of the same group was asked since."""
+        """Call `question` in a thread, and `then` with its answer, unless a newer question of the same group
+        replaces it."""
 
         def work() -> None:
             worker = get_current_worker()
@@ -150,7 +152,7 @@ class WizardScreen(Screen[ScreenResultType]):
         self.run_worker(work, group=group, thread=True, exclusive=True, exit_on_error=exit_on_error)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Enter in a box takes what was typed."""
+        """Disable Enter as the next step while a box has the focus: it submits the box."""
         return action != "forward" or not isinstance(self.focused, Input)
 
     def action_scroll(self, name: str) -> None:
@@ -163,10 +165,11 @@ class WizardScreen(Screen[ScreenResultType]):
 
 
 class Window(ModalScreen[ScreenResultType], WizardScreen[ScreenResultType]):
-    """Stands over a step, under its `title`. Textual takes the style sheet's classes from the first base alone."""
+    """A window above a step, with its `title`. ModalScreen is the first base because Textual uses only the first
+    one's styles."""
 
     LOOK: ClassVar[str] = ""
-    """Further classes of the frame."""
+    """Additional classes of the frame."""
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("q", "back", N_("back"), show=False),
         Binding("f1,question_mark", "app.explain", N_("help"), show=False),
@@ -180,13 +183,13 @@ class Window(ModalScreen[ScreenResultType], WizardScreen[ScreenResultType]):
 
 
 class StepScreen(WizardScreen[None]):
-    """One step: one question."""
+    """A step with one question."""
 
     QUESTION: ClassVar[str] = ""
     MESSAGE = "#remark"
     AUTO_FOCUS = ""
     problem: FswizardError | None = None
-    """Why it cannot go on as it is chosen."""
+    """Why the wizard cannot proceed with the current choices."""
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "forward", N_("next")),
         Binding("escape", "back", N_("back")),
@@ -216,15 +219,15 @@ class StepScreen(WizardScreen[None]):
         yield KeyBar()
 
     def question(self) -> str:
-        """What this screen asks."""
+        """The question of this screen."""
         return _(self.QUESTION)
 
     def disk(self) -> Content:
-        """What is tested, beside the question: the disk that was chosen, and in amber where an image lies instead."""
+        """The tested disk for the header, with a warning if the image is elsewhere."""
         return disk_title(self.choices) if self.step.name in SHOWS_DISK else Content("")
 
     def estimated(self) -> Plan | None:
-        """What the run would take as it is chosen so far; None where it cannot be, which is said."""
+        """Estimate of the run for the current choices; None, after showing the error, if it is impossible."""
         try:
             draft = self.wizard.backend.draft(self.choices)
         except FswizardError as error:
@@ -235,7 +238,7 @@ class StepScreen(WizardScreen[None]):
         return draft
 
     def say_estimate(self, count: int, draft: Plan, warning: str, good: str = "") -> None:
-        """How many candidates, what the run takes, what to beware of, and what is `good` to know."""
+        """Show the number of candidates, the cost of the run, a `warning`, and a `good` fact."""
         from fswizard.report.writes import budget_text
 
         candidates = n_("{count} candidate", "{count} candidates", count)
@@ -253,7 +256,7 @@ class StepScreen(WizardScreen[None]):
 
 
 class WithBox(WizardScreen[ScreenResultType]):
-    """Has a box to type into, such as a file's name, which opens beside a list and gives it the focus back."""
+    """A screen with a text box, such as for a file name, which opens next to a list and returns the focus to it."""
 
     BOX: ClassVar[str] = "#directory"
     LIST: ClassVar[str]
@@ -266,7 +269,7 @@ class WithBox(WizardScreen[ScreenResultType]):
         return self.is_mounted and self.query_one(self.BOX).display
 
     def open_box(self, placeholder: str, value: str = "") -> None:
-        """Have something typed."""
+        """Open the box."""
         box = self.query_one(self.BOX, Input)
         box.placeholder = placeholder
         box.value = value
@@ -282,14 +285,14 @@ class WithBox(WizardScreen[ScreenResultType]):
         self.say_usual()
 
     def say_usual(self) -> None:
-        """Say what the screen says of itself, in place of what was wrong with what was typed."""
+        """Show the usual message of the screen, in place of an error about the entered text."""
 
     @on(Input.Submitted)
     def _submitted(self, event: Input.Submitted) -> None:
         self.handle_text(event.value.strip())
 
     def handle_text(self, typed: str) -> None:
-        """Something was typed, or nothing: then the box closes."""
+        """Handle the submitted text; closes the box by default."""
         self.close_box()
 
     def action_back(self) -> None:
@@ -300,10 +303,10 @@ class WithBox(WizardScreen[ScreenResultType]):
 
 
 class BoxScreen(WithBox[None], StepScreen):
-    """A step at which a directory can be typed."""
+    """A step with a text box for a directory."""
 
     def handle_text(self, typed: str) -> None:
-        """A directory, unless the box was opened for something else."""
+        """Look up the directory, or close the box if it is empty."""
         if typed:
             self.ask(lambda: self.wizard.backend.named_place(typed), self._named, group="type")
         else:
@@ -314,4 +317,4 @@ class BoxScreen(WithBox[None], StepScreen):
         self.close_box()
 
     def use_directory(self, place: Place) -> None:
-        """A directory was named that can be measured in."""
+        """Use a directory that the user entered."""

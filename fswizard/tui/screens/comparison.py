@@ -1,4 +1,4 @@
-"""Two results side by side: what changed in plain words, figures as bars, and what else differs."""
+"""Comparison of two results: changes as text, figures as bars, and other differences."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from fswizard.tui.widgets.report import Report
 
 
 class ComparisonScreen(Window[None]):
-    """What the second of two results says after the first one."""
+    """Changes from the first to the second of two results."""
 
     CSS_PATH = "comparison.tcss"
     TITLE = N_("Two results side by side")

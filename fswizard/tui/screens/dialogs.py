@@ -1,4 +1,4 @@
-"""The small windows: help, a question, and the question that is asked when you leave while a run goes on."""
+"""Small windows: help, questions, and the question on leaving while a run is in progress."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from fswizard.tui.widgets.options import Options
 
 
 class HelpScreen(Window[None]):
-    """What the screen below is about."""
+    """Help on the screen below."""
 
     CSS_PATH = "dialogs.tcss"
     TITLE = N_("Help")
@@ -40,7 +40,7 @@ class HelpScreen(Window[None]):
 
 
 class QuestionScreen(Window[str | None]):
-    """Dismissed with the key of the answer that was chosen, or None."""
+    """A question; dismissed with the key of the chosen answer, or None."""
 
     CSS_PATH = "dialogs.tcss"
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -50,7 +50,7 @@ class QuestionScreen(Window[str | None]):
     options = getters.query_one(Options)
 
     def __init__(self, title: str, words: str, answers: Mapping[str, Piece]) -> None:
-        """`answers` has the words of each key, the harmless one first."""
+        """`answers` maps keys to texts, the harmless one first."""
         super().__init__()
         self.title = title
         self._words = words
@@ -72,7 +72,7 @@ class QuestionScreen(Window[str | None]):
 
 
 class QuitScreen(QuestionScreen):
-    """Whether what was chosen may be lost."""
+    """Confirmation before the choices are lost."""
 
     def __init__(self) -> None:
         answers = {"stay": _("Stay"), "quit": _("Quit")}
@@ -85,7 +85,7 @@ class LeaveScreen(QuestionScreen):
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "dismiss", N_("keep watching"))]
 
     def __init__(self, *, outlives: bool, quitting: bool) -> None:
-        """`outlives`: the run goes on when nobody watches it; `quitting` offers that before stopping it."""
+        """`outlives`: the run continues without a viewer; `quitting` lists that before stopping it."""
         words = _("Stopping takes a few seconds: everything that the run made is removed. The results so far are kept.")
         if outlives:
             words = f"{_('The run goes on without this window, and `fswizard watch` shows it again.')} {words}"

@@ -1,4 +1,4 @@
-"""Second step: which disk, and where on it."""
+"""Second step: the disk and the target on it."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ if TYPE_CHECKING:
     from fswizard.disks.rights import State
 
 USUAL_IMAGES = 4
-"""Scratch images for arrays."""
+"""Default number of scratch images for arrays."""
 
 
 class DriveScreen(BoxScreen):
-    """The disks; for the highlighted one its targets and what is known about it.
+    """List of disks, with targets and facts for the highlighted one.
 
-    Enter takes the highlighted target of the highlighted disk, whichever list has the focus.
+    Enter selects the highlighted target of the highlighted disk, whichever list has the focus.
     """
 
     CSS_PATH = "drive.tcss"
@@ -63,13 +63,13 @@ class DriveScreen(BoxScreen):
     _disk = ""
     """Name of the disk to which the listed targets belong; empty without disks."""
     _gone = ""
-    """What was highlighted or ticked and is not attached any more, until the user has seen what is highlighted now."""
+    """Highlighted or ticked device that has been detached, until the user has seen the new highlight."""
     _wanted = ""
-    """Key of the target that the user chose; empty for the one that is proposed."""
+    """Key of the target chosen by the user; empty for the default."""
     _target = NOTHING
-    """What Enter takes: the highlighted target."""
+    """The highlighted target, which Enter selects."""
     _no_root = False
-    """Filesystems cannot be made, as root's rights cannot be had."""
+    """Filesystems cannot be created, as root is not available."""
 
     drives = getters.query_one("#drives", Table)
     target_list = getters.query_one("#targets", Table)
@@ -119,12 +119,12 @@ class DriveScreen(BoxScreen):
         self._refill()
 
     def action_rescan(self) -> None:
-        """Ask all disks again."""
+        """Query all disks again."""
         self.wizard.machine.ask_again()
 
     @property
     def _facts(self) -> DiskFacts | None:
-        """What is known of the highlighted disk."""
+        """Known facts about the highlighted disk."""
         return (self.wizard.machine.disks or {}).get(self._disk)
 
     @property
@@ -133,7 +133,7 @@ class DriveScreen(BoxScreen):
         return self.choices.recipe
 
     def _refill(self) -> None:
-        """Show what is known by now."""
+        """Update everything from the known facts."""
         machine = self.wizard.machine
         if machine.disks is None:
             return
@@ -174,7 +174,7 @@ class DriveScreen(BoxScreen):
     # Targets
 
     def _show_targets(self) -> None:
-        """List the targets, with the one that Enter takes highlighted."""
+        """List the targets, and highlight the one that Enter selects."""
         targets = {target.key: target for target in self._possible_targets()}
         key = self._target.key
         if key.startswith(DEVICE) and (key not in targets or not targets[key].usable):
@@ -240,7 +240,7 @@ class DriveScreen(BoxScreen):
             self.say_usual()
 
     def say_usual(self) -> None:
-        """Say what the highlighted target means, or what stands against it."""
+        """Show the meaning of the highlighted target, or the objection to it."""
         self.refresh_bindings()
         if self.box_is_open or self.wizard.machine.disks is None:
             return
@@ -259,7 +259,7 @@ class DriveScreen(BoxScreen):
         return super().check_action(action, parameters)
 
     def action_change(self, direction: int) -> None:
-        """Another size for the scratch image, or another number of images."""
+        """Change the size of the scratch image, or the number of images."""
         from fswizard.disks.choice import MOST_MEMBERS
 
         if self._target.key == "several":

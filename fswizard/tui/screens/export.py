@@ -1,4 +1,4 @@
-"""The report in every format: seen before it is copied or saved."""
+"""The report in every format, with a preview before it is copied or saved."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from fswizard.tui.widgets.options import Options
 
 PREVIEW_LINES = 400
 SHORT = "reddit"
-"""The format of posts; of others the whole report is shared."""
+"""The format for posts; in other formats the whole report is exported."""
 PICTURES = ("svg", "png", "png-dark")
 IN_COLUMNS = ("text", "csv", *PICTURES)
 """Formats laid out in columns: their preview scrolls sideways instead of wrapping."""
@@ -55,7 +55,7 @@ class ExportScreen(Window[None], WithBox[None]):
 
     english = reactive(False, init=False)
     rendered: reactive[str | bytes | None] = reactive(None, init=False, bindings=True)
-    """The report in the highlighted format; None where it is being made, or cannot be."""
+    """The report in the highlighted format; None while it is rendered, or if it cannot be."""
 
     def __init__(self, result: Result) -> None:
         super().__init__()
@@ -76,7 +76,7 @@ class ExportScreen(Window[None], WithBox[None]):
 
     @on(OptionList.OptionHighlighted)
     def watch_english(self) -> None:
-        """Make what is chosen now."""
+        """Render the current selection."""
         self.rendered = None
         result, kind, english = self._result, self.kinds.key, self.english
         self.ask(lambda: made(result, kind, english=english), self._show, fails=self._cannot_render)
@@ -106,7 +106,7 @@ class ExportScreen(Window[None], WithBox[None]):
         return super().check_action(action, parameters)
 
     def action_english(self) -> None:
-        """In English, or in the reader's language again."""
+        """Toggle between English and the user's language."""
         self.english = not self.english
 
     def action_copy(self) -> None:
@@ -135,7 +135,7 @@ class ExportScreen(Window[None], WithBox[None]):
 
 
 def made(result: Result, kind: str, *, english: bool) -> tuple[str | bytes, str]:
-    """The report in a format, and what to show of it; Missing where what draws a picture is not installed."""
+    """The report in a format, and its preview. Raises Missing if the program for pictures is not installed."""
     report = export(result, kind, english=english, full=kind != SHORT)
     if isinstance(report, str) and kind not in PICTURES:
         return report, report
@@ -144,7 +144,7 @@ def made(result: Result, kind: str, *, english: bool) -> tuple[str | bytes, str]
 
 
 def save(path: Path, content: bytes) -> str:
-    """Write a new file, and return its name as it can be shown."""
+    """Write a new file, and return its name for display."""
     name = safe(str(path))
     try:
         write_new(path, content)

@@ -1,4 +1,4 @@
-"""Third step: which filesystems, with which options, and which features are needed."""
+"""Third step: filesystems, their options, and required features."""
 
 from __future__ import annotations
 
@@ -34,13 +34,13 @@ from fswizard.tui.screens.options import OptionsScreen
 from fswizard.tui.widgets.table import Column, Facts, Row, Table
 
 USUAL = ("ext4", "xfs", "btrfs")
-"""What recipes compare that are not about certain filesystems: then what suits the disk takes part."""
+"""Candidates of general recipes, which are replaced by those that suit the disk."""
 MAIN_FEATURES = tuple(FEATURES)[:6]
-"""Columns as long as nothing is a must."""
+"""Columns while no feature is required."""
 
 
 class FilesystemsScreen(WithBox[None], StepScreen):
-    """Candidates to tick, explained as they are highlighted."""
+    """Candidates to tick, explained when highlighted."""
 
     CSS_PATH = "filesystems.tcss"
     BOX, LIST = "#own", "#candidates"
@@ -82,16 +82,16 @@ class FilesystemsScreen(WithBox[None], StepScreen):
             self._reasons = suggestions(drive)
         named = (recipe.candidates if recipe else ()) or USUAL
         self._offered = named
-        """What there is to compare above all."""
+        """Candidates proposed by the recipe or for the disk."""
         if self._across > 1:
             self._offered = layout_candidates(recipe.array_candidates if recipe else (), self._across)
         elif not {parse_candidate(name).filesystem.name for name in named} - set(USUAL):
             self._offered = tuple(self._reasons) or named
         self._names = list(dict.fromkeys((*self.choices.candidates, *self._offered, *self._reasons, *catalogue())))
         self._untouched = not self.choices.candidates
-        """Nobody has ticked anything."""
+        """The user has not ticked anything yet."""
         self._waiting = False
-        """Enter was pressed before it was known what can be made here."""
+        """Enter was pressed before the availability was known."""
         self._propose()
         self.table.focus()
         if not machine.availability_known:
@@ -106,7 +106,7 @@ class FilesystemsScreen(WithBox[None], StepScreen):
         self._waiting = False
 
     def _propose(self) -> None:
-        """Tick what is sensible as long as nobody has ticked anything; in any case nothing that is impossible."""
+        """Tick the default candidates unless the user has ticked some; impossible ones are always unticked."""
         names = self._offered if self._untouched else self.choices.candidates
         usable = [name for name in names if not self._problem(name)]
         if self._untouched and self._across > 1:
@@ -114,11 +114,11 @@ class FilesystemsScreen(WithBox[None], StepScreen):
         self._choose(tuple(usable))
 
     def _problem(self, name: str) -> str:
-        """Why a candidate cannot be measured, in sentences; empty where it can."""
+        """Why a candidate cannot be measured, in sentences; empty if it can."""
         return self.wizard.machine.problem(parse_candidate(name), self.choices)
 
     def _choose(self, candidates: tuple[str, ...]) -> None:
-        """Tick these."""
+        """Tick exactly these candidates."""
         self.wizard.choose(candidates=candidates)
         self._show()
 
@@ -167,7 +167,7 @@ class FilesystemsScreen(WithBox[None], StepScreen):
         self._choose(toggled(self.choices.candidates, event.key))
 
     def say_usual(self) -> None:
-        """Say what the run takes, and as soon as it is known, whether it asks for a password."""
+        """Show the cost of the run and, once known, whether a password is needed."""
         if not self.choices.candidates:
             self.say(keyed(_("Tick at least one: `space`.")))
             return
@@ -179,7 +179,7 @@ class FilesystemsScreen(WithBox[None], StepScreen):
             self.ask(partial(self.wizard.backend.why_root, draft), partial(self._say_draft, draft), group="way")
 
     def _say_draft(self, draft: Plan, reason: str | None) -> None:
-        """`reason` is why it needs root: empty where it does not, None where that is unknown."""
+        """`reason`: why the run needs root; empty if it does not, None if that is unknown."""
         count, warning = len(self.choices.candidates), ""
         if lacking := count - len(draft.candidates):
             words = n_("{count} without what you must have", "{count} without what you must have", lacking)
@@ -194,7 +194,7 @@ class FilesystemsScreen(WithBox[None], StepScreen):
         self.wizard.push_screen(OptionsScreen(parse_candidate(self.table.key), across=self._across), self._add)
 
     def _add(self, name: str | None) -> None:
-        """Tick a candidate, in a new row below the highlighted one where it is not in the list."""
+        """Tick a candidate, in a new row below the highlighted one if it is not listed."""
         if not name:
             return
         if name not in self._names:

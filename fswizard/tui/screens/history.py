@@ -1,4 +1,4 @@
-"""Results of earlier runs, and two of them compared."""
+"""Results of earlier runs, and comparison of two of them."""
 
 from __future__ import annotations
 
@@ -28,18 +28,18 @@ MARKED = (
     N_("One is marked; space marks the other one."),
     N_("Two are marked; c compares them."),
 )
-"""What can be done next, by the number of marked results."""
+"""Next step, by number of marked results."""
 
 
 def answer_of(entry: Entry) -> tuple[Piece, Piece]:
-    """Mark and verdict of an earlier result, as the result itself shows them."""
+    """Symbol and verdict of an earlier result, as in the result itself."""
     if entry.ending is None:
         return text(("·", "$muted")), (_(entry.verdict), "$muted")
     return text(answer_mark(entry.sign)).rstrip(), _(entry.verdict)
 
 
 class HistoryScreen(Window[None]):
-    """Enter opens a result, space marks two of them to be compared."""
+    """Enter opens a result, space marks two of them for a comparison."""
 
     CSS_PATH = "history.tcss"
     TITLE = N_("Earlier results")
@@ -127,7 +127,7 @@ class HistoryScreen(Window[None]):
 
     @on(Table.Ticked, "#results")
     def _mark(self, event: Table.Ticked) -> None:
-        """Mark or unmark; the mark set first gives way to a third."""
+        """Mark or unmark a result; a third mark replaces the first one."""
         self.marked = toggled(self.marked, event.key)[-2:]
 
     def action_compare(self) -> None:

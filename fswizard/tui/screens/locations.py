@@ -1,4 +1,4 @@
-"""Second step of a comparison of what is mounted: which places."""
+"""Second step of a comparison of mounted filesystems: the directories."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from fswizard.tui.widgets.table import Column, Row, Table
 
 
 def on_one_disk(places: tuple[Place, ...]) -> tuple[str, ...]:
-    """The directories to begin with: those on one disk, of the first that has two, as disks are not compared then."""
+    """Default directories: those of the first disk with at least two, so that disks are not compared; otherwise all."""
     by_disk: dict[str, list[str]] = {}
     for place in places:
         by_disk.setdefault(place.drive, []).append(place.directory)
@@ -56,7 +56,7 @@ class LocationsScreen(BoxScreen):
     def on_mount(self) -> None:
         self._places: tuple[Place, ...] = ()
         self.chosen: tuple[str, ...] = ()
-        """Directories that are ticked; the first one is the baseline."""
+        """Ticked directories; the first one is the baseline."""
         self.say_usual()
         self.table.focus()
         self.ask(self.wizard.backend.mounted, self._show_places)
@@ -76,7 +76,7 @@ class LocationsScreen(BoxScreen):
             self.say(("! ", "bold $text-warning"), keyed(f"{few} {mend}"))
 
     def _choose(self, chosen: tuple[str, ...]) -> None:
-        """Tick these directories."""
+        """Tick exactly these directories."""
         self.chosen = chosen
         self.table.show(map(self._row, self._places))
         self.say_usual()

@@ -1,4 +1,4 @@
-"""Every program that ran, with its output, and what else happened."""
+"""All programs with their output, and other events of a run."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from fswizard.tui.screens.base import SCROLL, Window
 from fswizard.tui.widgets.table import as_rich
 
 LINES = 10_000
-"""Lines that the window keeps: the newest."""
+"""Maximum number of lines in the window: the newest ones."""
 MARKS = {
     "step": ("·", "$muted"),
     "doubt": ("!", "bold $text-warning"),
@@ -34,7 +34,7 @@ MARKS = {
 
 
 class LogScreen(Window[None]):
-    """The log, which follows the run as long as nobody scrolls up."""
+    """The log, which follows the run unless the user has scrolled up."""
 
     CSS_PATH = "log.tcss"
     TITLE = N_("Log")
@@ -63,7 +63,7 @@ class LogScreen(Window[None]):
         self.set_interval(0.5, self._fill)
 
     def _fill(self) -> None:
-        """Write what is new; a program only once it has ended, as its output comes then."""
+        """Write new entries; a program is written once it has ended, with its output."""
         state, new = self._run.state, list[LogEntry]()
         for entry in reversed(state.log):
             if entry is self._last:
@@ -80,7 +80,7 @@ class LogScreen(Window[None]):
 
 
 def _written(entry: LogEntry) -> Content:
-    """A note, or a program with how it ended and its output."""
+    """A note, or a program with its exit code and output."""
     if isinstance(entry, LogNote):
         glyph, style = MARKS[entry.kind]
         return text((f"{glyph} ", style), entry.display_text, (f"\n{entry.details}".rstrip(), "$muted"))

@@ -1,4 +1,4 @@
-"""A window with the features that a filesystem can be required to have."""
+"""A window with the features that can be required of a filesystem."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from fswizard.tui.widgets.table import Column, Row, Table
 
 
 class NeedsScreen(Window[None]):
-    """What is ticked is required at once."""
+    """Ticked features are required immediately."""
 
     TITLE = N_("Must have")
     BINDINGS: ClassVar[list[BindingType]] = [

@@ -1,4 +1,4 @@
-"""A window with the options of a filesystem: each one explained as it is highlighted."""
+"""A window with the options of a filesystem, explained when highlighted."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ COMMON = (
     "nodatacow", "metadata", "packed_meta_blocks", "background_gc", "recordsize", "atime", "cluster",
     LUKS, MD, "zfs", "btrfs", DEGRADED, CHUNK,
 )  # fmt: skip
-"""Names of the options that people use; all others stand at the end."""
+"""Commonly used options; all others are at the end."""
 
 
 class OptionsScreen(Window[str | None]):
-    """Dismissed with the short name of the candidate that was put together."""
+    """Composes a candidate; dismissed with its short name."""
 
     CSS_PATH = "options.tcss"
     LOOK = "tall"
@@ -43,7 +43,7 @@ class OptionsScreen(Window[str | None]):
     table = getters.query_one("#options", Table)
 
     def __init__(self, candidate: Candidate, *, across: int = 1) -> None:
-        """`across` is the number of devices."""
+        """`across`: number of devices."""
         super().__init__()
         filesystem, array = candidate.filesystem, candidate.array
         self.title = _("Options of {filesystem}", filesystem=filesystem.title)
@@ -52,10 +52,10 @@ class OptionsScreen(Window[str | None]):
         if across == 1 and not filesystem.pool:
             self._layout = layouts()[LUKS]  # an offer, as long as it isn't ticked
         self._below = layout_options(self._layout) if self._layout else {}
-        """What the filesystem lies on, or may lie on, and what can be chosen about that."""
+        """The layout below the filesystem, or an available one, and its options."""
         replaced = self._layout.replaces if self._layout else ()
         self._options: dict[str, Option] = {}
-        """By what is typed for it."""
+        """Options by token."""
         for option in filesystem.options:
             if option.name not in replaced:
                 self._options |= dict.fromkeys(option.tokens, option)

@@ -1,4 +1,4 @@
-"""First step: what would you like to know?"""
+"""First step: the purpose."""
 
 from __future__ import annotations
 
@@ -46,11 +46,11 @@ EARLIER = {
     ),
     "resume": (N_("Resume an unfinished run"), N_("shows what is left to measure. The results so far are kept.")),
 }
-"""Earlier runs that are not over: heading, and what Enter does, by the kind of row."""
+"""Heading and effect of Enter for unfinished runs, by the kind of row."""
 LARGE_BYTES = 2e12
-"""A hard disk from this size on is most likely one to fill and keep."""
+"""Size from which a hard disk is most likely an archive."""
 OF_SYSTEM = ("/", "/boot", "/boot/efi", "/usr", "/home", "/var")
-"""Mount points that make a disk the system's."""
+"""Mount points that make a disk a system disk."""
 WORDMARK = """\
 ▄▀▀ ▄▀▀ █   █ █ ▀▀▀█ ▄▀▀▄ █▀▀▄ █▀▀▄
 █▀  ▀▀▄ █ █ █ █  ▄▀  █▄▄█ █▄▄▀ █  █
@@ -58,7 +58,7 @@ WORDMARK = """\
 
 
 def proposed(drives: Sequence[Drive]) -> Purpose:
-    """The purpose to begin with on a machine with these disks."""
+    """The default purpose on a machine with these disks."""
     for drive in drives:
         shingled = not drive.flash and drive.smr.kind in ("host-managed", "host-aware", "drive-managed")
         large = drive.turns and drive.size_bytes >= LARGE_BYTES
@@ -69,7 +69,7 @@ def proposed(drives: Sequence[Drive]) -> Purpose:
 
 
 class PurposeScreen(StepScreen):
-    """What can be measured, other questions, and runs that are not over."""
+    """Purposes, other questions, and unfinished runs."""
 
     CSS_PATH = "purpose.tcss"
     QUESTION = N_("What would you like to know?")
@@ -95,10 +95,10 @@ class PurposeScreen(StepScreen):
 
     def on_mount(self) -> None:
         self._runs: dict[str, Sequence[Any]] = dict.fromkeys(EARLIER, ())
-        """Earlier runs by the kind of row, as far as they are known."""
+        """Unfinished runs by the kind of row, as far as known."""
         self._drives: Sequence[Drive] = self.wizard.machine.drives
         self._proposed: str = "" if self.choices.recipe else proposed(self._drives)
-        """Row that was highlighted without being asked; empty once the user has chosen."""
+        """Row that was highlighted by default; empty once the user has moved."""
         self.mount(Static(text((WORDMARK, "bold $text-primary")), id="wordmark"), before="#heading")
         self.say(_("Measured on your own disk, in minutes. Nothing of yours is lost."))
         self.app.theme_changed_signal.subscribe(self, lambda _: self._fill())
@@ -123,7 +123,7 @@ class PurposeScreen(StepScreen):
         self._propose()
 
     def _propose(self) -> None:
-        """Highlight what is most likely wanted, unless the user has moved the highlight."""
+        """Highlight the most likely row, unless the user has moved the highlight."""
         if self._proposed and self.purposes.key == self._proposed:
             self._proposed = "ongoing-0" if self._runs["ongoing"] else proposed(self._drives)
             self.purposes.highlight(self._proposed)
@@ -223,7 +223,7 @@ def _purpose(name: Purpose) -> Option:
 
 
 def _words(kind: str, item: Any) -> Content:
-    """An earlier run in a line, of which a narrow screen cuts the end."""
+    """An unfinished run in one line, with the least important part at the end, which narrow screens truncate."""
     if kind == "ongoing":
         return text((" ▶ ", "$text-success"), _("Watch {run}", run=item.text))
     if kind == "left":

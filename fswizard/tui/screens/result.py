@@ -1,4 +1,4 @@
-"""Last step: what to take, and why."""
+"""Last step: the recommendation and its reasons."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ from fswizard.tui.widgets.table import Column, Facts, Row, Table
 
 WEIGHTS = (0.0, 0.5, 1.0, 2.0, 3.0, 5.0)
 POST = "reddit"
-"""The format that a key copies at once."""
+"""The format that a key copies immediately."""
 LEFT_BEHIND = ("not-removed", "not-wiped")
-"""Doubts about what a run left on the machine: they stand with the answer itself."""
+"""Doubts about remains of a run on the machine, which are shown with the answer."""
 WARNING = ("!", "bold $text-warning")
 
 
 def answer_lines(findings: Findings, why_not: str = "") -> Iterator[tuple[Piece, Piece]]:
-    """Marks and sentences of the answer; `why_not` says why the run cannot be resumed."""
+    """Symbols and sentences of the answer; `why_not`: why the run cannot be resumed."""
     answer, result = findings.answer, findings.result
     certainty = f", {answer.certainty}" if answer.certainty else ""
     yield text(answer_mark(answer.sign)).rstrip(), text((answer.verdict, "bold"), (certainty, "$muted"))
@@ -51,7 +51,7 @@ def answer_lines(findings: Findings, why_not: str = "") -> Iterator[tuple[Piece,
 
 
 class ResultScreen(StepScreen):
-    """The answer, bars, commands; behind a key the whole report; weights and needs rank it again at once."""
+    """The answer, bars and commands, and on request the whole report. Changed weights and needs update the ranking."""
 
     CSS_PATH = "result.tcss"
     HELP = N_(
@@ -92,12 +92,12 @@ class ResultScreen(StepScreen):
     needed = getters.query_one("#needed", Table)
 
     findings: reactive[Findings | None] = reactive(None, init=False, bindings=True)
-    """None until they are worked out."""
+    """None until they are computed."""
     detailed = reactive(False, init=False, toggle_class="-detailed")
     adjusting: reactive[Literal["", "weights", "needs"]] = reactive("", init=False, bindings=True)
-    """What can be changed at the side."""
+    """The open panel for changes."""
     why_not: reactive[str | None] = reactive(None, init=False, bindings=True)
-    """Why the run cannot be resumed; empty where it can, None before that is known."""
+    """Why the run cannot be resumed; empty if it can, None until that is known."""
 
     def body(self) -> ComposeResult:
         with Horizontal(id="parts"):
@@ -132,7 +132,7 @@ class ResultScreen(StepScreen):
     # The ranking
 
     def _rank(self) -> None:
-        """Work out the answer for the weights and needs as they are now."""
+        """Compute the answer for the current weights and needs."""
         from fswizard.advice import conclude
 
         result = self.result
@@ -143,7 +143,7 @@ class ResultScreen(StepScreen):
         self.needed.show(Row(name, (title,), name in self.needs) for name, title in features.items())
 
     def _weight(self, name: str) -> tuple[Piece, Piece]:
-        """A workload, and how much it counts."""
+        """A workload, and its weight."""
         weight = self.weights[name]
         step = sum(each <= weight for each in WEIGHTS) - 1
         scale = text(("●" * step, "$text-primary"), ("·" * (len(WEIGHTS) - 1 - step), "$muted"))
@@ -164,7 +164,7 @@ class ResultScreen(StepScreen):
         self._rank()
 
     def action_weigh(self, direction: int) -> None:
-        """Let the highlighted workload count more, or less; one has to count."""
+        """Increase or decrease the weight of the highlighted workload; at least one weight remains positive."""
         weight = next_value(WEIGHTS, self.weights[self.weighed.key], direction)
         weights = {**self.weights, self.weighed.key: weight}
         if any(weights.values()):
@@ -191,7 +191,7 @@ class ResultScreen(StepScreen):
             self.answer.show(answer_lines(self.findings, self.why_not or ""))
 
     def watch_detailed(self) -> None:
-        """Show what the answer rests on: the blocks of the export."""
+        """Show the full report, as in exports."""
         if self.findings is not None and self.detailed:
             _answer, *rest = content.full(harmless(self.findings))
             self.query_one(Report).show(rest)
@@ -218,11 +218,11 @@ class ResultScreen(StepScreen):
         return running is not None and running.state.plan.seed == self.result.plan.seed
 
     def action_details(self) -> None:
-        """From the answer to what it rests on, and back."""
+        """Toggle the full report."""
         self.detailed = not self.detailed
 
     def action_adjust(self, what: Literal["weights", "needs"]) -> None:
-        """Open the weights or the needs, or close them again."""
+        """Open or close the weights or the needs."""
         self.adjusting = "" if self.adjusting == what else what
 
     def action_back(self) -> None:
@@ -234,7 +234,7 @@ class ResultScreen(StepScreen):
             self.wizard.visit("run" if self._has_run else "purpose")
 
     def action_copy(self, what: Literal["commands", "post"]) -> None:
-        """The commands that carry the answer out, or a short text for a forum."""
+        """Copy the commands, or a short post for a forum."""
         from fswizard.sharing import export
 
         assert self.findings is not None
@@ -260,7 +260,7 @@ class ResultScreen(StepScreen):
         self.notify(reason, severity="warning", markup=False)
 
     def action_set_up(self) -> None:
-        """What the answer recommends, for good."""
+        """Set up the recommended filesystem."""
         from fswizard.disks.set_up import why_not_set_up
         from fswizard.tui.screens.set_up import SetUpScreen
 

@@ -1,4 +1,4 @@
-"""Fifth step: everything that will happen, before it happens."""
+"""Fifth step: review of the whole plan before anything happens."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ if TYPE_CHECKING:
     Planned = tuple[Plan, tuple[DeviceTarget, ...], str]
 
 SAME_RUN = ("recipe", "candidates", "beside", "baseline", "needs", "time_limit_s", "write_budget_bytes")
-"""Fields of a plan by which two runs measure the same."""
+"""Fields of a plan that are equal if two runs measure the same."""
 KINDS = (N_("serial number"), N_("name in /dev/disk/by-id"), N_("file's path"))
-"""What confirms a disk."""
+"""Kinds of text that confirm a disk."""
 PROMPTS = {"#": "bold $text-warning", "$": "bold $text-success"}
 
 
 class SerialBox(TextBox):
-    """Where it is confirmed that a disk may be erased; the plan can be scrolled meanwhile."""
+    """Box for the confirmation that a disk may be erased; the plan can be scrolled while it has the focus."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "submit", N_("erase and start")),
@@ -44,7 +44,7 @@ class SerialBox(TextBox):
         *(replace(binding, action=f"screen.{binding.action}") for binding in SCROLL),
     ]
     last: reactive[bool] = reactive(True, bindings=True)
-    """No other disk is asked about after this one."""
+    """It asks about the last disk."""
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool:
         return action not in ("submit", "next") or self.last == (action == "submit")
@@ -53,7 +53,7 @@ class SerialBox(TextBox):
         await self.action_submit()
 
     def ask_about(self, disk: DeviceTarget | SetUpPlan) -> Content:
-        """Have typed what confirms that `disk` may be erased; returns the question."""
+        """Open the box for the confirmation of `disk`; returns the question."""
         self.placeholder = _("{kind} of {disk}", kind=_(disk.kind), disk=disk.title)
         self.value = ""
         self.display = True
@@ -72,7 +72,7 @@ class SerialBox(TextBox):
 
 
 class ReviewScreen(StepScreen):
-    """The plan, whole."""
+    """The whole plan."""
 
     CSS_PATH = "review.tcss"
     QUESTION = N_("Ready to measure")
@@ -109,9 +109,9 @@ class ReviewScreen(StepScreen):
 
     def on_mount(self) -> None:
         self._plan: Plan | None = None
-        """What Enter starts."""
+        """The plan that Enter starts."""
         self._questions: tuple[DeviceTarget, ...] = ()
-        """Disks to be confirmed before that."""
+        """Disks to be confirmed before the start."""
         self._answers: list[str] = []
         self.serial.display = self.query_one("#exact").display = False
         self.begun = "run" if self.wizard.measuring else ""
@@ -119,7 +119,7 @@ class ReviewScreen(StepScreen):
         self.ask(self._make, self._planned, fails=self._cannot)
 
     def _make(self) -> Planned:
-        """The plan, the disks that it erases, and what it needs root for. In a thread."""
+        """The plan, the disks to confirm, and the need for root. Called in a thread."""
         backend, taken_up, running = self.wizard.backend, self.wizard.taken_up, self.wizard.running
         if self.begun and running is not None:
             plan = running.state.plan
@@ -171,7 +171,7 @@ class ReviewScreen(StepScreen):
             self._ask()
 
     def _has_result(self, plan: Plan) -> bool:
-        """The last run measured what `plan` would, and the wizard has its result."""
+        """Whether the last run had the same plan, and the wizard has its result."""
         running = self.wizard.running
         before = self.wizard.measured
         if self.wizard.taken_up or not self.wizard.result or not running or before is None:
@@ -192,11 +192,11 @@ class ReviewScreen(StepScreen):
         return super().check_action(action, parameters)
 
     def action_show(self, step: str) -> None:
-        """To the run of this plan, or to its result."""
+        """Visit the run of this plan, or its result."""
         self.wizard.visit(step)
 
     def action_new_run(self) -> None:
-        """Measure the same again, after the same questions."""
+        """Start a new run with the same plan, after the same questions."""
         self.begun = ""
         self._ask()
         if not self._questions:
@@ -216,7 +216,7 @@ class ReviewScreen(StepScreen):
             self._begin(self._plan)
 
     def _ask(self) -> None:
-        """Say what starts the run: Enter, or what has to be typed for the next disk before."""
+        """Show how to start the run: by Enter, or by typing the confirmation for the next disk."""
         number, count = len(self._answers) + 1, len(self._questions)
         if count:
             words = self.serial.ask_about(self._questions[number - 1])
@@ -248,7 +248,7 @@ class ReviewScreen(StepScreen):
             self.ask(lambda: confirmed(plan, answers), self._begin)
 
     def _begin(self, plan: Plan) -> None:
-        """A worker of the wizard's: what was started is shown even where this screen has gone meanwhile."""
+        """Start the run in a worker of the wizard, so that it is shown even if this screen is removed."""
         self.wizard.run_worker(self._start(plan), group="begin")
 
     async def _start(self, plan: Plan) -> None:
@@ -259,7 +259,7 @@ class ReviewScreen(StepScreen):
 
 
 def prompted(commands: Iterable[str]) -> list[tuple[Piece, Piece]]:
-    """Commands for `Facts`, their prompts in colour."""
+    """Commands for `Facts`, with coloured prompts."""
     pairs: list[tuple[Piece, Piece]] = []
     for command in commands:
         prompt, words = command.split(" ", 1)

@@ -28,16 +28,16 @@ from fswizard.tui.widgets.rates import Rates
 from fswizard.tui.widgets.table import Facts
 
 FRAME_S = 0.25
-"""Time between two pictures; fio reports four times a second."""
+"""Interval of drawing; fio reports four times a second."""
 SPINNER = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 SPINNER_S = 0.5
-"""So often it turns, to show that the picture is not frozen."""
+"""Interval of the spinner, which shows that the screen is not frozen."""
 NOTES_SHOWN = 20
 WITH_RESULT = ("finished", "time-up", "budget-used", "stopped")
 
 
 class RunScreen(StepScreen):
-    """Draws the newest state four times a second, and only what has changed."""
+    """Draws the newest state four times a second, but only what has changed."""
 
     CSS_PATH = "run.tcss"
     HELP = N_(
@@ -116,7 +116,7 @@ class RunScreen(StepScreen):
             self.notes.set_class(not notes, "-none")
 
     def _write(self, selector: str, content: Content) -> None:
-        """Update a text if it differs: the terminal may be far away."""
+        """Update a text only if it differs: the terminal may be remote."""
         static = self.query_one(selector, Static)
         if not isinstance(static.content, Content) or not content.is_same(static.content):
             static.update(content)
@@ -142,7 +142,7 @@ class RunScreen(StepScreen):
         return text((" · ", "$muted")).join(parts)
 
     def _remark(self) -> Content:
-        """What to know of a run that is paused, stopped or over; otherwise nothing."""
+        """Remark on a run that is paused, being stopped, or over; otherwise empty."""
         monitor = self._run
         state, problem = monitor.state, monitor.problem
         if state.ended:
@@ -160,7 +160,7 @@ class RunScreen(StepScreen):
         return Content("")
 
     def _times(self) -> str:
-        """How long it has run, how long it may, and what it takes in all."""
+        """Elapsed time, maximum remaining time, and total cost."""
         state, elapsed_s = self._run.state, self._run.elapsed_s
         words = _("{time} elapsed", time=duration_text(elapsed_s))
         if state.left_s:
@@ -171,7 +171,7 @@ class RunScreen(StepScreen):
         return words
 
     def _outlook(self) -> str:
-        """When there is a verdict, or a narrower one."""
+        """When a verdict, or a narrower one, is expected."""
         state = self._run.state
         if state.first_look and not state.race.trials:
             return _(
@@ -186,7 +186,7 @@ class RunScreen(StepScreen):
         return ""
 
     def run_is_over(self) -> None:
-        """The last event has come, and everything is undone: on to the result, where there is one."""
+        """Called after the last event and the cleanup: shows the result, if there is one."""
         if not self.is_current:
             return
         self._draw()
@@ -212,7 +212,7 @@ class RunScreen(StepScreen):
 
     @work(group="skip")
     async def action_skip(self) -> None:
-        """Ask once, as a skipped filesystem does not come back."""
+        """Ask before skipping the candidate, which is final."""
         from fswizard.tui.screens.dialogs import QuestionScreen
 
         step = self._run.state.step
@@ -234,7 +234,7 @@ class RunScreen(StepScreen):
             self.notify(late, markup=False)
 
     def action_leave_alone(self) -> None:
-        """Quit; the run is a process of its own and goes on, and `fswizard watch` shows it again."""
+        """Quit without stopping the run, which `fswizard watch` shows again."""
         self.wizard.leave_now()
 
     def action_stop(self) -> None:
@@ -246,7 +246,7 @@ class RunScreen(StepScreen):
         self.wizard.push_screen(LogScreen(self._run))
 
     def action_back(self) -> None:
-        """Ask once what becomes of the run. Cleaning up may take minutes: one can look around meanwhile."""
+        """Ask whether to stop the run. Cleaning up may take minutes, in which other steps can be visited."""
         if self._run.state.ended or self._run.stopping:
             self.wizard.visit("purpose" if self.wizard.resumed else "review")
             return

@@ -1,4 +1,4 @@
-"""The last step: windows in which a disk is set up for good, as the result recommends."""
+"""Setting a disk up: windows after the result for the recommended filesystem."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 class TickBox(Checkbox, inherit_bindings=False):
-    """Textual's own, without Enter, which is a key of the screen."""
+    """Textual's checkbox without Enter, which is a key of the screen."""
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("space", "toggle_button", N_("tick"), key_display="space")]
 
@@ -45,7 +45,7 @@ class FieldBox(TextBox):
 
 
 class SetUpScreen(Window[None]):
-    """Which disk, and how it is called. Disks are looked at only now, as that may wake them."""
+    """The disk and its names. Disks are examined only here, as that may wake them."""
 
     CSS_PATH = "set_up.tcss"
     TITLE = N_("Set it up")
@@ -66,7 +66,7 @@ class SetUpScreen(Window[None]):
     partition = getters.query_one("#partition", TickBox)
 
     def __init__(self, candidate: Candidate, plan: Plan) -> None:
-        """`plan` is that of the run which recommends the candidate."""
+        """`plan`: plan of the run that recommends the candidate."""
         super().__init__()
         self.title = _("Set up {filesystem}", filesystem=candidate.title)
         self._candidate = candidate
@@ -75,7 +75,7 @@ class SetUpScreen(Window[None]):
         """By key of the row."""
         self._proposed = ""
         self._gone = ""
-        """What was highlighted and is not there any more, until Enter was pressed once."""
+        """Highlighted device that has been detached, until Enter has been pressed."""
 
     def body(self) -> ComposeResult:
         from fswizard.disks.set_up_plan import usual_choices
@@ -111,7 +111,7 @@ class SetUpScreen(Window[None]):
             stopped.set()
 
     def _list(self) -> None:
-        """List what can be had of each disk, or why nothing; what is proposed is highlighted, until that is moved."""
+        """List the usable devices of each disk, or the objection; the default is highlighted until the user moves."""
         before, self._offers, rows = self.table.key, {}, []
         for facts in (self._machine.disks or {}).values():
             self._machine.ask_for_offers(facts)
@@ -136,7 +136,7 @@ class SetUpScreen(Window[None]):
         self._check()
 
     def _suits(self, offer: Offer) -> tuple[bool, ...]:
-        """The disk that was measured is proposed, or else an empty one."""
+        """Sort key for the default: the measured disk, or else an empty one."""
         measured = [member.path for member in self._plan.target.members]
         if self._plan.drive is not None:
             measured.append(f"/dev/{self._plan.drive.name}")
@@ -145,7 +145,7 @@ class SetUpScreen(Window[None]):
     @on(DataTable.RowHighlighted, "#spare")
     @on(Checkbox.Changed, "#partition")
     def _check(self) -> None:
-        """Say at once what stands against setting up the highlighted disk."""
+        """Show whether the highlighted disk can be set up."""
         offer = self._offers.get(self.table.key)
         self.partition.display = offer is None or offer.whole
         self.refresh_bindings()
@@ -169,7 +169,7 @@ class SetUpScreen(Window[None]):
             self._make_plan(lambda plan: self.say(usual), group="check")
 
     def _make_plan(self, then: Callable[[SetUpPlan], object], group: str) -> None:
-        """For the highlighted disk and what was typed, or say what stands against it."""
+        """Plan with the highlighted disk and the entered texts; shows an error if that is impossible."""
         typed = {box.id: box.value.strip() for box in self.query(TextBox)}
         choices = SetUpChoices(typed["label"], typed["mount"].rstrip("/"), typed["owner"], self.partition.value)
         self.ask(partial(self.wizard.backend.plan_set_up, self._candidate, self.table.key, choices), then, group=group)
@@ -197,7 +197,7 @@ class SetUpScreen(Window[None]):
 
 
 class SetUpReview(Window[None]):
-    """The exact commands; once confirmed, how it goes, and where the disk is then."""
+    """The exact commands; once confirmed, the progress, and finally the location of the disk."""
 
     CSS_PATH = "set_up.tcss"
     TITLE = N_("Review")
@@ -220,7 +220,7 @@ class SetUpReview(Window[None]):
         self._plan = plan
         self._working = False
         self._steps: list[str] = []
-        """Those that were begun, as they are listed."""
+        """Steps begun so far, as listed."""
         self._done = False
 
     def body(self) -> ComposeResult:
@@ -260,7 +260,7 @@ class SetUpReview(Window[None]):
         self._show(facts, _("Exact commands, as root"), plan.commands)
 
     def _show(self, facts: Iterable[tuple[Piece, Piece]], title: str = "", commands: Iterable[str] = ()) -> None:
-        """Show facts, and commands of root's under a title."""
+        """Show facts, and commands to run as root under a title."""
         self.query_one("#facts", Facts).show(facts)
         self.query_one("#above", Static).update(title)
         self.query_one("#commands", Facts).show(prompted(f"# {command}" for command in commands))
@@ -305,7 +305,7 @@ class SetUpReview(Window[None]):
         self._show_steps(("…", "bold $text-primary"))
 
     def _show_steps(self, last: Piece) -> None:
-        """The steps so far, all done but for the last one."""
+        """The steps so far, all marked as done except for the last one."""
         marks: list[Piece] = [("✓", "bold $text-success")] * (len(self._steps) - 1)
         self._show(zip([*marks, last], self._steps))
 

@@ -1,4 +1,4 @@
-"""Fourth step: what is measured, and for how long."""
+"""Fourth step: the recipe, and the limits of the run."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ NAME = N_("My files")
 
 
 class WorkloadsScreen(WithBox[None], StepScreen):
-    """All recipes, the highlighted one of which is used; the limits of the run."""
+    """List of recipes, and limits of the run. The highlighted recipe is used."""
 
     CSS_PATH = "workloads.tcss"
     BOX, LIST = "#like", "#recipes"
@@ -76,7 +76,7 @@ class WorkloadsScreen(WithBox[None], StepScreen):
         self.absent: Mapping[str, Sequence[str]] = {}
         """Programs that are not installed, by the name of the test that needs them."""
         self._cap_bytes = math.inf
-        """What the run may write."""
+        """Write budget of the run."""
         if self.choices.recipe is None:
             self.wizard.choose(recipe=self.wizard.machine.recipe_for(self.choices.purpose))
         self.app.theme_changed_signal.subscribe(self, lambda _: self._list())
@@ -108,7 +108,7 @@ class WorkloadsScreen(WithBox[None], StepScreen):
     # What the run takes, and whether it can be done
 
     def _show(self) -> None:
-        """Show the recipe, the limits, and what the run takes or what stands against it."""
+        """Show the recipe, the limits, and the cost of the run or the objections to it."""
         from fswizard.session import absent_programs
 
         self.absent = {}
@@ -146,7 +146,7 @@ class WorkloadsScreen(WithBox[None], StepScreen):
         self._show()
 
     def _too_large(self) -> str:
-        """Why there is no room for the recipe, in a sentence; empty where there is."""
+        """Why there is not enough space for the recipe, in a sentence; empty if there is."""
         choices, place = self.choices, self.wizard.machine.place_for(self.choices)
         if choices.devices and choices.device_bytes < self.recipe.image_bytes:
             size, room = binary_text(self.recipe.image_bytes), binary_text(choices.device_bytes)
@@ -218,12 +218,12 @@ class WorkloadsScreen(WithBox[None], StepScreen):
         return super().check_action(action, parameters)
 
     def action_time(self, direction: int) -> None:
-        """More time, or less."""
+        """Increase or decrease the time limit."""
         self.wizard.choose(time_limit_s=next_value(TIME_BUDGETS_S, self.choices.budget_s, direction))
         self._show()
 
     def action_writes(self) -> None:
-        """The next cap on writes; after none the smallest."""
+        """Select the next write budget; after “none” the smallest one."""
         larger = (value for value in WRITE_BUDGETS_BYTES if value > self._cap_bytes)
         self.wizard.choose(write_budget_bytes=next(larger, WRITE_BUDGETS_BYTES[0]))
         self._show()
@@ -233,7 +233,7 @@ class WorkloadsScreen(WithBox[None], StepScreen):
         self._show()
 
     def action_leave_out(self) -> None:
-        """Measure only the tests that can run here."""
+        """Keep only the tests that can run here."""
         self.wizard.choose(recipe=replace(self.recipe, workloads=self._present))
         self._show()
 

@@ -1,4 +1,4 @@
-"""The bars above and below every step: the way through the wizard, and the keys that work."""
+"""The bars above and below every step: steps of the wizard, and available keys."""
 
 from __future__ import annotations
 
@@ -26,19 +26,19 @@ NAMES = {
     "up": "↑", "down": "↓", "right": "→", "pageup": "PgUp", "pagedown": "PgDn", "f1": "F1", "f2": "F2", "f3": "F3",
     "f4": "F4",
 }  # fmt: skip
-"""How keys are written that Textual calls otherwise."""
+"""Symbols of keys."""
 RANK = {"enter": 0, "escape": 2, "f1": 3}
-"""Where keys stand in the footer; all others between the first and the last."""
+"""Order of keys in the footer; other keys are between the first and the last."""
 OF_TEXTUAL = {
     "Focus Next": N_("next part of the screen"),
     "Focus Previous": N_("previous part of the screen"),
     "Copy selected text": N_("copy what is selected"),
 }
-"""Its words for its own keys, and ours."""
+"""Our texts for Textual's descriptions of its keys."""
 
 
 class KeyBar(Footer, can_focus=False):
-    """Textual's footer in the reader's language: Enter first, the menu at the right end, between them what fits."""
+    """Textual's footer in the user's language: Enter first, the menu at the right end, and between them what fits."""
 
     def __init__(self) -> None:
         super().__init__(compact=True)
@@ -70,7 +70,7 @@ class KeyBar(Footer, can_focus=False):
             self.call_after_refresh(self.recompose)
 
     def bindings_changed(self, screen: Screen[object]) -> None:
-        """Remake the footer only where it would look different: each key of a list reports a change."""
+        """Rebuild the footer only if it would change: each key of a list reports a change."""
         if not self.is_attached or screen is not self.screen:
             return
         now = [(active.binding.key, description(active.binding)) for active in keys(screen)]
@@ -80,26 +80,26 @@ class KeyBar(Footer, can_focus=False):
 
 
 def keys(screen: Screen[object], *, hidden: bool = False) -> Iterator[ActiveBinding]:
-    """The keys that work on a screen right now; also those that the footer does not show, where `hidden`."""
+    """The currently available keys of a screen; with `hidden`, also those not in the footer."""
     for active in screen.active_bindings.values():
         if active.enabled and active.binding.description and (hidden or active.binding.show):
             yield active
 
 
 def description(binding: Binding) -> str:
-    """What a key does, in the reader's language."""
+    """What a key does, in the user's language."""
     return _(OF_TEXTUAL.get(binding.description, binding.description))
 
 
 def display(key: str) -> str:
-    """A key as it is written for the reader."""
+    """A key as displayed."""
     if key.startswith("ctrl+"):
         return "^" + key.removeprefix("ctrl+")
     return NAMES.get(key, key)
 
 
 def all_keys(screen: Screen[object]) -> str:
-    """Every key that works on a screen: a line for each thing to do."""
+    """All available keys of a screen, one line per action."""
     by_description: dict[str, list[str]] = {}
     for active in keys(screen, hidden=True):
         by_description.setdefault(description(active.binding), []).append(display(active.binding.key))
@@ -108,7 +108,7 @@ def all_keys(screen: Screen[object]) -> str:
 
 
 class StepBar(Static, can_focus=False):
-    """Steps on one line; a step that can be returned to can be clicked."""
+    """Steps on one line; reachable steps can be clicked."""
 
     ALLOW_SELECT = False
 
@@ -123,7 +123,7 @@ class StepBar(Static, can_focus=False):
             await self.run_action(f"app.visit('{step}')")
 
     def render(self) -> Content:
-        """As much of it as fits: with the program's name, all steps, or the current one."""
+        """As much as fits: the program's name with all steps, all steps, or the current step."""
         brand = text(("fswizard", "bold $text-primary"), "   ")
         titles = [self._step(step) for step in self._steps]
         for gap in (" ── ", "  ", " "):

@@ -1,4 +1,4 @@
-"""Filled curves in braille characters, which have two columns and four rows of dots in a cell."""
+"""Filled curves in braille characters, with two columns and four rows of dots per cell."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ LEFT = (0x00, 0x40, 0x44, 0x46, 0x47)
 """The lowest dots of the left column, by their number."""
 RIGHT = (0x00, 0x80, 0xA0, 0xB0, 0xB8)
 LINES = tuple(chr(BLANK | dots) for dots in (0xC0, 0x24, 0x12, 0x09))
-"""A cell with a level line through it, from the lowest row of dots up."""
+"""Cells with a horizontal line, from the lowest row of dots up."""
 TEXTURES = (0xFF, 0x95, 0x47, 0xD2)
-"""Which dots of a cell a filled area shows: all, every other one, every other column, every other row."""
+"""Masks of the dots in filled areas: all, every other one, every other column, every other row."""
 
 
 def swatch(texture: int) -> str:
-    """A cell that is filled."""
+    """A filled cell."""
     return chr(BLANK | TEXTURES[texture % len(TEXTURES)])
 
 
 @lru_cache(maxsize=1024)
 def area(values: tuple[float, ...], width: float, height: int, texture: int = 0) -> tuple[str, ...]:
-    """Lines from the top down, filled from the bottom up to `values`, of which 1 stands at the top.
+    """Lines from top to bottom of a filled area under `values`, where 1 is the full height.
 
-    `width` counts cells and may end with half a one.
+    `width` counts cells and may be a multiple of a half.
     """
     top = 4 * height
     dots = [max(1, min(top, round(top * value))) for value in stretched(values, max(1, round(2 * width)))]
@@ -41,7 +41,7 @@ def area(values: tuple[float, ...], width: float, height: int, texture: int = 0)
 
 
 def stretched(values: Sequence[float], columns: int) -> list[float]:
-    """`columns` values: the mean of each one's share, or the value that stands there where there are fewer."""
+    """`values` resampled to `columns` values, by means or by repetition."""
     means = []
     for column in range(columns):
         begin = column * len(values) // columns

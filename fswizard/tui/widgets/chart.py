@@ -18,15 +18,15 @@ from fswizard.tui.drawing import filesystem_ink, ink, signed, text
 from fswizard.tui.widgets.table import as_rich
 
 SHORTEST, LONGEST = 6, 48
-"""Cells of the longest bar of all; titles stand above their bars rather than leave less."""
+"""Range of the length of the longest bar in cells; if there is less space, titles move above their bars."""
 WIDE = 70
-"""Cells from which on titles stand at the left of their bars."""
+"""Minimum width for titles at the left of their bars."""
 TALL = 30
-"""Lines of a terminal from which on charts have a line between them."""
+"""Minimum terminal height for empty lines between charts."""
 
 
 class Bars(Static):
-    """Charts under each other: titles, names, bars, figures and remarks in columns."""
+    """Charts below each other: titles, names, bars, figures and remarks in columns."""
 
     DEFAULT_CSS = "Bars { max-width: 110; }"
 
@@ -39,14 +39,14 @@ class Bars(Static):
         self.app.theme_changed_signal.subscribe(self, lambda _: self.show(self.charts))
 
     def show(self, charts: Iterable[Chart]) -> None:
-        """Show these in place of those before."""
+        """Replace the charts."""
         self.charts = tuple(charts)
         self.update(_Drawn(self, self.charts))
 
 
 @dataclass(frozen=True, slots=True)
 class _Drawn:
-    """Charts as Rich lays them out in the width that there is."""
+    """Charts that adapt to the width when rendered by Rich."""
 
     widget: Bars
     charts: Sequence[Chart]
@@ -84,7 +84,7 @@ class _Drawn:
 
 
 def _bar(bar: Bar, length: int, figure: int) -> Content:
-    """A bar, hatched unless its difference is proven, with its figure and remark."""
+    """A bar with its figure and remark, hatched unless its difference is proven."""
     cells = max(1, round(bar.length * length))
     block = "░" if bar.verdict == "open" else "▆"
     drawn = text((block * cells, filesystem_ink(bar.kind))).pad_right(length - cells)

@@ -1,4 +1,4 @@
-"""Who is ahead: a row for each candidate, with a bar that fades over its interval."""
+"""The leaderboard: a row for each candidate, with a bar that fades over its interval."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from fswizard.tui.widgets.lines import Lines, fitted
 from fswizard.tui.widgets.race import looks_of
 
 BEYOND = 1.6
-"""Intervals are cut at this multiple of the best ratio: wide ones would leave no room for the rest."""
+"""Intervals are cut at this multiple of the best ratio, as wide ones would leave no space for the rest."""
 ONE_LINE, NAME, VERDICT = 60, 19, 17
-"""Cells from which on name, verdict and bar stand on one line, and those of the first two."""
+"""Minimum width for a single line per candidate, and the widths of name and verdict on it."""
 
 
 class Leaderboard(Lines):
-    """Best first; before the first round, what the first look at each candidate measured, in the order of the plan."""
+    """Candidates, best first. Before the first round: results of the first look in the order of the plan."""
 
     def draw(self, state: RunState, width: int, height: int) -> list[Content]:
         title, rounds = _("Leaderboard"), state.analysis.rounds if state.analysis else 0
@@ -54,7 +54,7 @@ class Leaderboard(Lines):
 
 
 def _bar(ratio: Ratio, whole: float, ink: str, width: int) -> Content:
-    """From zero to the high end of the interval, of which it fades from the low end on; or why it failed."""
+    """A bar from zero to the high end of the interval, fading from its low end; or the reason of a failure."""
     if ratio.verdict == "failed":
         return fitted((_(ratio.text), "$muted"), width)
     ends = (ratio.low or ratio.ratio, ratio.ratio, ratio.high or ratio.ratio)
@@ -65,7 +65,7 @@ def _bar(ratio: Ratio, whole: float, ink: str, width: int) -> Content:
 
 
 def _place(state: RunState, ratio: Ratio, place: int) -> Content:
-    """Its number, and whether it went up or down with the last round."""
+    """Rank, and whether it rose or fell in the last round."""
     if ratio.ratio <= 0:
         return text(("– ", "$muted"))
     before = state.order_before
@@ -75,7 +75,7 @@ def _place(state: RunState, ratio: Ratio, place: int) -> Content:
 
 
 def _verdict(state: RunState, ratio: Ratio) -> Content:
-    """How it does against the baseline, as far as that is proven."""
+    """The proven result compared with the baseline."""
     if ratio.verdict == "failed":
         return signed("failed")
     if out := state.out(ratio.candidate):

@@ -1,4 +1,4 @@
-"""Widgets that draw lines of their own."""
+"""Base class of widgets that draw lines."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from fswizard.tui.drawing import Piece, text
 
 
 class Lines(Widget):
-    """Draws a run. Of a new picture, only the lines that differ are sent to the terminal."""
+    """Draws the state of a run. Only changed lines are sent to the terminal."""
 
     _state: RunState | None = None
     _lines: tuple[Content, ...] = ()
 
     def draw(self, state: RunState, width: int, height: int) -> list[Content]:
-        """The picture of a state."""
+        """The lines for a state."""
         raise NotImplementedError
 
     def show(self, state: RunState) -> None:

@@ -1,4 +1,4 @@
-"""A list to choose from, in which headings can stand."""
+"""A list of options with headings."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from fswizard.tui.widgets.table import MOVES, as_rich
 
 
 class Options(OptionList, inherit_bindings=False):
-    """Textual's own, with our names of keys. The highlight stays on its option when the options change."""
+    """Textual's list with our key descriptions. The highlight stays on its option when the options change."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         *MOVES,
@@ -27,30 +27,30 @@ class Options(OptionList, inherit_bindings=False):
         super().__init__(markup=False, **arguments)
 
     def show(self, options: Iterable[Option | None]) -> None:
-        """Show these options in place of those before; None draws a line."""
+        """Replace the options; None draws a line."""
         key = self.key
         self.set_options(options)
         self.action_first()
         self.highlight(key)
 
     def heading(self, words: str) -> Option:
-        """A name, with a line, for the options below it; it cannot be chosen."""
+        """A heading with a rule for the options below it; it cannot be chosen."""
         line = self.app.stylesheet.parse_style("$line").rich_style
         return Option(Rule(as_rich(self, (words, "bold $muted")), align="left", style=line), disabled=True)
 
     @property
     def keys(self) -> list[str]:
-        """Keys of all options that can be chosen, from the top down."""
+        """Keys of all selectable options, from top to bottom."""
         return [option.id or "" for option in self.options if not option.disabled]
 
     @property
     def key(self) -> str:
-        """Key of the highlighted option; empty where there is none."""
+        """Key of the highlighted option; empty if there is none."""
         option = self.highlighted_option
         return option.id or "" if option else ""
 
     def highlight(self, key: str) -> None:
-        """Move the highlight to an option, where there is one of that key."""
+        """Highlight the option with that key, if it exists."""
         if key in self.keys:
             self.highlighted = self.get_option_index(key)
 

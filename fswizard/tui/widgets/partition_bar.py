@@ -15,12 +15,12 @@ COLOURS = ("$text-primary", "$text-secondary", "$text-success", "$text-accent")
 
 
 def by_start(drive: Drive) -> list[Partition]:
-    """Partitions in the order in which they lie on the disk."""
+    """Partitions in the order of their position on the disk."""
     return sorted(drive.partitions, key=lambda partition: partition.start_bytes)
 
 
 class PartitionBar(Static):
-    """In proportion: what is free in a partition is lighter, hatched where nobody knows; the rest is dotted."""
+    """Partitions to scale: free space is lighter, and hatched if unknown; unpartitioned space is dotted."""
 
     drive: reactive[Drive | None] = reactive(None)
 

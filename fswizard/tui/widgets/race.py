@@ -19,19 +19,19 @@ from fswizard.tui.widgets.braille import LINES, area
 from fswizard.tui.widgets.lines import Lines, fitted
 
 HEADROOM = 1.25
-"""Times the best figure: so high a lane is. What was faster for a while is cut off there."""
+"""Height of a lane relative to the best figure; higher peaks are cut off."""
 GAP = Content("  ")
-"""Between two rounds."""
+"""Separator of rounds."""
 LEAST_HEIGHT = 3
-"""Lines of a lane with its title."""
+"""Minimum lines of a lane with its title."""
 
 Ground = tuple[tuple[str, str], ...]
-"""For each line of a lane, the character and colour of what stands behind the trials."""
+"""Character and colour of the background, for each line of a lane."""
 
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """How a candidate is drawn wherever it appears."""
+    """Colour and texture of a candidate, the same wherever it is drawn."""
 
     ink: str
     texture: int = 0
@@ -52,19 +52,19 @@ def looks_of(plan: Plan) -> Mapping[str, Look]:
 
 @dataclass(frozen=True, slots=True)
 class Slot:
-    """The place of a trial on the time line."""
+    """Position of a trial on the time line."""
 
     round: int
     candidate: str
-    """Empty for one that is still to come."""
+    """Empty for a future trial."""
     look: Look
     measured: bool
-    """Whether it is measured now."""
+    """It is being measured now."""
 
 
 @dataclass(frozen=True, slots=True)
 class TimeLine:
-    """All trials side by side, those of a round together."""
+    """All trials side by side, grouped by round."""
 
     rounds: tuple[tuple[Slot, ...], ...]
     each: int
@@ -77,7 +77,7 @@ class TimeLine:
 
     @classmethod
     def of(cls, state: RunState, width: int) -> TimeLine:
-        """Where there is no room for all trials, the oldest rounds are left out."""
+        """The time line for a width; the oldest rounds are omitted if necessary."""
         step, discarded, looks = state.measuring_step, state.result.discarded_rounds, looks_of(state.plan)
         names: dict[int, list[str]] = {}
         for number, name in state.race.trials:
@@ -117,10 +117,10 @@ class TimeLine:
 
 
 class Race(Lines):
-    """Who is ahead at which workload, over the whole run."""
+    """Progress and figures of all candidates at all workloads, over the whole run."""
 
     def draw(self, state: RunState, width: int, height: int) -> list[Content]:
-        """Where not all lanes have room, the one that is measured is among those that have."""
+        """Lanes in the available height, always including the one that is being measured."""
         lanes, step = state.race.lanes, state.measuring_step
         line = TimeLine.of(state, width)
         rows = line.heads()[-height:]
@@ -137,7 +137,8 @@ class Race(Lines):
 
 @lru_cache(maxsize=64)
 def drawn(lane: Lane, line: TimeLine, height: int, done: float) -> list[Content]:
-    """Title of a lane and the shapes of its trials; `done` is the share of the step in it, 0 where there is none."""
+    """Title of a lane and the shapes of its trials; `done` is the completed share of its current step, 0 without
+    one."""
     ground = _ground(lane, height - 1)
     rounds = []
     for slots in line.rounds:
@@ -157,7 +158,7 @@ def drawn(lane: Lane, line: TimeLine, height: int, done: float) -> list[Content]
 
 
 def _heights(lane: Lane, measurement: Measurement) -> tuple[float, ...]:
-    """Throughput over time, or the figure where that is something else, as shares of the lane's height."""
+    """Throughput over time, or the figure if it is something else, as shares of the lane's height."""
     level = lane.level(measurement) / HEADROOM
     if lane.shaped and measurement.curve.mean:
         return tuple(rate / measurement.curve.mean * level for rate in measurement.curve.means)
@@ -166,13 +167,13 @@ def _heights(lane: Lane, measurement: Measurement) -> tuple[float, ...]:
 
 @lru_cache(maxsize=1024)
 def _column(shape: tuple[str, ...], ink: str, width: int, ground: Ground) -> list[Content]:
-    """The lines of one trial, from the top down."""
+    """The lines of one trial, from top to bottom."""
     cells = [row.rstrip() for row in shape]
     return [text((row, ink), (dot * (width - len(row)), rule)) for row, (dot, rule) in zip(cells, ground)]
 
 
 def _ground(lane: Lane, height: int) -> Ground:
-    """A rule at the bottom, and one at the speed of the bare disk where that was measured."""
+    """A rule at the bottom, and one at the speed of the bare disk if that was measured."""
     ground = [(" ", "")] * (height - 1) + [(LINES[0], "$line")]
     if lane.bare and lane.best:
         dots = round(lane.speed(lane.bare) / lane.best / HEADROOM * 4 * height)
@@ -182,7 +183,7 @@ def _ground(lane: Lane, height: int) -> Ground:
 
 
 def _title(lane: Lane, line: TimeLine, measured: bool) -> Content:
-    """The workload, and as many of the best figures as have room."""
+    """The workload, and as many of the best figures as fit."""
     name = text((_(lane.workload.title), "$muted"))
     if measured:
         name = text(("▶ ", "bold $text-primary"), (_(lane.workload.title), "bold"))

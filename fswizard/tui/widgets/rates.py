@@ -1,4 +1,4 @@
-"""Throughput and latency of what is measured now."""
+"""Throughput and latency of the current measurement."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ FIGURE = 12
 
 
 class Rates(Lines):
-    """Three figures, and the throughput as a curve below them, or at their right where there are only two lines."""
+    """Three figures, with the throughput as a curve below them, or at their right if there are only two lines."""
 
     def draw(self, state: RunState, width: int, height: int) -> list[Content]:
-        """A curve that is over stays, fainter, until the next one."""
+        """The lines for a state. A finished curve remains, fainter, until the next one."""
         step, progress = state.step, state.progress
         rate, latency_s, worst_s = None, None, None
         if progress:

@@ -1,4 +1,4 @@
-"""Blocks of a report, as every export has them, for a screen of any width."""
+"""Blocks of a report, the same as in exports, for screens of any width."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from fswizard.report.layout import LONGEST_CELL, table
 
 
 class Report(Static):
-    """All blocks below each other, without figures, which `Bars` draws."""
+    """All blocks below each other, without figures, which are drawn by `Bars`."""
 
     DEFAULT_CSS = "Report { max-width: 110; }"
 
@@ -25,7 +25,7 @@ class Report(Static):
         super().__init__(drawn(blocks))
 
     def show(self, blocks: Iterable[Block]) -> None:
-        """Show these blocks in place of those before."""
+        """Replace the blocks."""
         self.update(drawn(blocks))
 
 
@@ -62,7 +62,7 @@ def _list(title: str, mark: str, items: Iterable[str]) -> RenderableType:
 
 
 def _grid(title: str, rows: Iterable[tuple[str, str]]) -> RenderableType:
-    """Below a title, labels or marks, and sentences wrapped at their right."""
+    """A title above two columns: labels or marks, and wrapped sentences."""
     grid = Grid.grid("", "", padding=(0, 1, 0, 0))
     grid.columns[0].no_wrap = True
     grid.columns[1].overflow = "fold"
@@ -73,7 +73,7 @@ def _grid(title: str, rows: Iterable[tuple[str, str]]) -> RenderableType:
 
 @dataclass(frozen=True, slots=True)
 class _Cells:
-    """A table in as many parts as the width that there is asks for."""
+    """A table, split into as many parts as the width requires."""
 
     rows: Sequence[Sequence[str]]
 

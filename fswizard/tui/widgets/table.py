@@ -1,4 +1,4 @@
-"""Lists with columns, and names beside what there is to say about them."""
+"""Lists with columns, and tables of facts."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from fswizard.language import N_
 from fswizard.tui.drawing import Piece, text
 
 LEAST_FLEXIBLE = 12
-"""Cells for a flexible column where it names none; optional ones are dropped rather than leave it less."""
+"""Default minimum width of a flexible column in cells; optional columns are dropped rather than leave it less."""
 MOVES = (
     Binding("up", "cursor_up", N_("choose"), show=False),
     Binding("down", "cursor_down", N_("choose"), show=False),
@@ -32,24 +32,24 @@ TICKS = {True: ("[✓]", "bold $text-primary"), False: ("[ ]", "$muted"), None: 
 
 
 def as_rich(widget: Widget, piece: Piece) -> Text:
-    """`piece` for those of Textual's widgets that take Rich's text, in the colours of the theme."""
+    """`piece` as Rich text in the colours of the theme, for Textual widgets that require that."""
     parts = text(piece).render(Style(), end="", parse_style=widget.app.stylesheet.parse_style)
     return Text.assemble(*((words, style.rich_style) for words, style in parts))
 
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """How a column of a `Table` is shown."""
+    """Layout of a column of a `Table`."""
 
     title: str = ""
     right: bool = False
-    """Aligned to the right, as figures are."""
+    """Aligned to the right, as for figures."""
     optional: bool = False
-    """Left out where the terminal is too narrow."""
+    """Omitted if the terminal is too narrow."""
     flexible: bool = False
-    """Takes the room that the others leave, and is cut there."""
+    """Takes the remaining width, and is truncated to it."""
     least: int = LEAST_FLEXIBLE
-    """Cells that a flexible one needs before it gives way to optional ones."""
+    """Minimum width of a flexible column, for which optional columns are dropped."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,11 +59,11 @@ class Row:
     key: str
     cells: tuple[Piece, ...]
     ticked: bool | None = None
-    """Whether its box is ticked; None for a row that cannot be ticked."""
+    """Whether its box is ticked; None for a row without a box."""
 
 
 class Table(DataTable[Text], inherit_bindings=False):
-    """Rows under named columns. The highlight stays on its row when the rows change."""
+    """Rows below named columns. The highlight stays on its row when the rows change."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("space", "tick", N_("tick"), key_display="space"),
@@ -92,7 +92,7 @@ class Table(DataTable[Text], inherit_bindings=False):
         self._rows_shown: tuple[Row, ...] = ()
 
     def show(self, rows: Iterable[Row], columns: Sequence[Column] = ()) -> None:
-        """Show these rows in place of those before, under other columns where `columns` names some."""
+        """Replace the rows, and the columns unless `columns` is empty."""
         key = self.key
         if columns:
             self._shape = columns
@@ -102,7 +102,7 @@ class Table(DataTable[Text], inherit_bindings=False):
 
     @property
     def keys(self) -> list[str]:
-        """Keys of all rows, from the top down."""
+        """Keys of all rows, from top to bottom."""
         return [row.key for row in self._rows_shown]
 
     @property
@@ -111,7 +111,7 @@ class Table(DataTable[Text], inherit_bindings=False):
         return self.keys[self.cursor_row] if self.cursor_row < len(self._rows_shown) else ""
 
     def highlight(self, key: str) -> None:
-        """Move the highlight to a row, where there is one of that key."""
+        """Highlight the row with that key, if it exists."""
         if key in self.keys:
             self.move_cursor(row=self.keys.index(key))
 
@@ -124,7 +124,7 @@ class Table(DataTable[Text], inherit_bindings=False):
             self.post_message(self.Ticked(self, row.key))
 
     def on_data_table_row_selected(self, event: DataTable.RowSelected) -> None:
-        """A click on the highlighted row."""
+        """Handle a click on the highlighted row."""
         if self._ticks:
             event.stop()
             self.action_tick()
@@ -136,7 +136,7 @@ class Table(DataTable[Text], inherit_bindings=False):
         self._fill(self.key)
 
     def _fill(self, key: str) -> None:
-        """Make columns and rows anew; `key` is of the row that was highlighted."""
+        """Rebuild columns and rows; `key` is that of the row to highlight."""
         if not self.is_attached:
             return
         offset = self.scroll_offset
@@ -163,7 +163,7 @@ class Table(DataTable[Text], inherit_bindings=False):
             self.post_message(DataTable.RowHighlighted(self, self.cursor_row, RowKey(self.key)))
 
     def _widths(self, cells: Sequence[Sequence[Text]]) -> list[int]:
-        """Cells of each column; 0 for those that are left out."""
+        """Width of each column in cells; 0 for omitted columns."""
         widths, flexible = [], []
         for number, column in enumerate(self._shape):
             widths.append(max([cell_len(column.title), *(line[number].cell_len for line in cells)]))
@@ -182,14 +182,14 @@ class Table(DataTable[Text], inherit_bindings=False):
 
 
 class Facts(Static):
-    """Names at the left, or marks, and beside them what there is to say, wrapped."""
+    """Labels or marks at the left, and wrapped text at their right."""
 
     def __init__(self, **arguments: Any) -> None:
         super().__init__(markup=False, **arguments)
         self.pairs: tuple[tuple[Piece, Piece], ...] = ()
 
     def show(self, pairs: Iterable[tuple[Piece, Piece]], *, spaced: bool = False) -> None:
-        """Show these in place of those before; `spaced` leaves a line between them."""
+        """Replace the pairs; `spaced` leaves an empty line between them."""
         self.pairs = tuple(pairs)
         grid = rich_table.Table.grid(padding=(0, 2 if any(text(a).cell_length > 2 for a, _ in self.pairs) else 1, 0, 0))
         grid.add_column(no_wrap=True)
@@ -203,7 +203,7 @@ class Facts(Static):
 
     @property
     def plain(self) -> str:
-        """All that stands in it, as lines of text."""
+        """All its text, as lines."""
         return "\n".join(f"{text(name).plain} {text(words).plain}" for name, words in self.pairs)
 
     def on_mount(self) -> None:
