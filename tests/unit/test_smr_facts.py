@@ -146,7 +146,6 @@ def test_an_unknown_disk_comes_with_advice(facts: SmrFacts, rows: ModelTable, wo
     [
         ("WDC WD40EFAK", ["WD40EFAX is"]),
         ("WD4", []),
-        ("Seagate BarraCuda 8TB", ["ST8000DM004 is shingled"]),
         ("WD Red 4TB", ["WD40EFAX is shingled", "WD40EFRX is conventional"]),
         ("WD internal HDD 4TB", []),
     ],

@@ -56,13 +56,6 @@ def _calls_in(place: str, root: str) -> Calls:
     return [call for line in lines if (call := _call(line, root))]
 
 
-def calls_of(argv: Sequence[str], root: Path, env: Mapping[str, str] | None = None) -> Calls:
-    """What a program does below `root`, by paths from there."""
-    with tempfile.TemporaryDirectory() as place:
-        subprocess.run([*_strace(f"{place}/calls"), *argv], check=True, capture_output=True, cwd=root, env=env)
-        return _calls_in(place, str(root))
-
-
 def _call(line: str, root: str) -> tuple[str, ...] | None:
     found = re.fullmatch(r"[\d.]+ (\w+)\((.*)\) += (\S+)(?: (E[A-Z]+) .*|.*)", line)
     if found is None:  # it is no call
@@ -120,10 +113,14 @@ def traced(job: Engine, directory: Path, scratch: Path, *laid_out: Path) -> Call
         return _calls_in(place, str(directory))
 
 
-def by_hand(*commands: str, at: Path, synced: bool = True) -> Calls:
+def by_hand(*commands: str, at: Path) -> Calls:
     """What somebody types into a shell, the last being the sync for which they wait."""
-    lines = [*commands, *([f"sync --file-system {at}"] if synced else [])]
-    return [call for line in lines for call in calls_of(("sh", "-c", line), at)]
+    calls: Calls = []
+    for line in (*commands, f"sync --file-system {at}"):
+        with tempfile.TemporaryDirectory() as place:
+            subprocess.run([*_strace(f"{place}/calls"), "sh", "-c", line], check=True, capture_output=True, cwd=at)
+            calls += _calls_in(place, str(at))
+    return calls
 
 
 @pytest.fixture
