@@ -16,7 +16,7 @@ import tomli
 from msgspec import Meta
 
 from fswizard.errors import UsageError
-from fswizard.language import _
+from fswizard.language import N_, _
 from fswizard.model.text import harmless, safe
 from fswizard.model.units import binary_size_text, parse_size
 
@@ -34,8 +34,18 @@ class Limits(NamedTuple):
     range: tuple[float, ...] = ()
     sizes: tuple[int, ...] = ()
     """Range of a size, such as `64M`. The key is the field's name without its suffix `_bytes`."""
+    expected: str = ""
+    """Description of valid values, in English, for what neither type nor range describes."""
 
 
+TYPES = {
+    "`array`": N_("a list"),
+    "`bool`": N_("true or false"),
+    "`int`": N_("a whole number"),
+    "`object`": N_("a table"),
+    "`str`": N_("text"),
+}
+"""msgspec's names of types to descriptions for users."""
 UNWRITTEN = Limits(key=None)
 
 
@@ -51,11 +61,12 @@ def size(low: int, high: int) -> Limits:
 
 
 def text(longest: int) -> Limits:
-    return Limits(Meta(min_length=1, max_length=longest))
+    expected = _("text of at most {longest} characters", longest=longest)
+    return Limits(Meta(min_length=1, max_length=longest), expected=expected)
 
 
-def matching(pattern: str) -> Limits:
-    return Limits(Meta(pattern=rf"^(?:{pattern})\Z"))
+def matching(pattern: str, expected: str) -> Limits:
+    return Limits(Meta(pattern=rf"^(?:{pattern})\Z"), expected=expected)
 
 
 class Keys:
@@ -127,6 +138,8 @@ class Keys:
                 expected = _('a size from {low} to {high}, such as "64M"', low=low, high=high)
             elif limits.range:
                 expected = from_to(*limits.range)
+            else:
+                expected = _(limits.expected or TYPES.get(expected, expected))
             raise self.error(key, expected) from None
 
     def _refuse(self, text: str) -> None:

@@ -16,7 +16,7 @@ from fswizard.model.keys import UNWRITTEN, Limits, matching, number, size, text,
 from fswizard.model.metrics import Metric
 from fswizard.model.text import safe
 
-Name = Annotated[str, matching(r"[a-z0-9][a-z0-9-]{0,39}")]
+Name = Annotated[str, matching(r"[a-z0-9][a-z0-9-]{0,39}", N_("a short name of small letters, digits and dashes"))]
 Candidates = Annotated[tuple[Annotated[str, Meta(min_length=1, max_length=200)], ...], Limits(Meta(max_length=20))]
 
 Group = Literal["desktop", "archive", "server", "kdiskmark", "published", "yours"]
@@ -275,7 +275,7 @@ class Recipe:
     """Default candidates on a target of several disks."""
     source: Annotated[str, UNWRITTEN] = ""
     """File name from which the recipe was read, or `SHIPPED`."""
-    mount_point: Annotated[str, matching(r"(/[\w.-]+)+")] = "/mnt/data"
+    mount_point: Annotated[str, matching(r"(/[\w.-]+)+", N_("an absolute path, such as /mnt/archive"))] = "/mnt/data"
     """Usual mount point of such a disk, for the recommended fstab line."""
 
     def on(self, drive: Drive | None) -> Recipe:
