@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import re
-from pathlib import Path
-
 import pytest
 from textual.theme import BUILTIN_THEMES
 
-import fswizard
 from fswizard.report.colours import HUES, INK
 from fswizard.tui.theme import TERMINAL, THEMES, variables
 
@@ -63,16 +59,6 @@ def test_text_in_pictures_can_be_read() -> None:
             if contrast(ink, INK[ground][column]) < READABLE
         }
         assert low == {}
-
-
-def test_every_theme_has_every_colour_that_the_wizard_names() -> None:
-    room = Path(fswizard.__file__).parent / "tui"
-    used = set()
-    for path in (*room.rglob("*.py"), *room.rglob("*.tcss")):
-        used |= set(re.findall(r"\$([a-z][a-z-]*[a-z])", path.read_text("utf-8")))
-    for name in THEMES:
-        theme = BUILTIN_THEMES[name]
-        assert used - {*variables(theme), *theme.to_color_system().generate()} == {"fs", "uuid", "stamp"}
 
 
 @pytest.mark.parametrize("name", TERMINAL)

@@ -18,7 +18,6 @@ from fswizard.model.events import RunStarted
 from fswizard.model.plan import Plan
 from fswizard.model.recipe import Recipe
 from fswizard.model.result import Result
-from fswizard.report.writes import budget_text
 from fswizard.results import Entry, ResultWriter, all_results, new_path
 from fswizard.session import Choices, make_plan
 from tests.builders import make_drive, make_result
@@ -50,15 +49,13 @@ def plan(directory: Path, recipe: Recipe, names: str = NAMES, history: Sequence[
     return make_plan(choices, all_results() if history is None else history)
 
 
-def test_the_same_again_takes_what_came_and_other_tests_what_they_usually_take(tmp_path: Path) -> None:
+def test_the_same_run_takes_what_it_took_before_and_other_tests_what_they_usually_take(tmp_path: Path) -> None:
     came = kept("xfs-searching")
     made = plan(tmp_path, came.plan.recipe)
     trials = len(came.trials)
     assert made.preparation_s + trials * made.seconds_per_trial == pytest.approx(came.elapsed_s, rel=0.01)
     assert made.writes_bytes_per_trial * trials == pytest.approx(came.counted_bytes, rel=0.01)
     assert made.measured_on == came.environment.started[:10]
-    assert budget_text(made).endswith(f", by the run of {made.measured_on}")
-    assert sum(workload.seconds for workload in made.recipe.workloads) < made.seconds_per_trial
     reweighed = came.plan.recipe.weighed({came.plan.recipe.workloads[0].name: 7.0})
     for other in (replace(came.plan.recipe, name="other"), reweighed):
         assert plan(tmp_path, other) == plan(tmp_path, other, history=())

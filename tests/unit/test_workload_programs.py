@@ -81,9 +81,9 @@ def contents(directory: Path) -> dict[str, bytes]:
 def test_a_tree_made_twice_is_identical_and_of_the_size_asked_for(tmp_path: Path, shape: str) -> None:
     job = from_json(TreeJob, {"operation": "copy", "shape": shape, "files": 400, "total_bytes": 3 * MIB})
     job.write_inputs(str(tmp_path), 1)
-    described = next(iter(tmp_path.glob("*.json")), None)
+    described = next(iter(tmp_path.glob("*.json")), shape)
     for name in ("one", "two"):
-        tree_worker.Tree(str(described or shape), 400, 3 * MIB).make(str(tmp_path / name))
+        tree_worker.Tree(str(described), 400, 3 * MIB).make(str(tmp_path / name))
     one = contents(tmp_path / "one")
     assert one == contents(tmp_path / "two")
     assert (len(one), sum(map(len, one.values()))) == (400, 3 * MIB)
