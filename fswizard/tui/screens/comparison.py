@@ -12,7 +12,7 @@ from textual.containers import VerticalScroll
 from fswizard.language import N_, _
 from fswizard.model.comparison import Comparison
 from fswizard.report.blocks import Figures
-from fswizard.report.comparison import document, render
+from fswizard.report.comparison import document
 from fswizard.tui.screens.base import SCROLL, Window
 from fswizard.tui.widgets.chart import Bars
 from fswizard.tui.widgets.report import Report
@@ -30,11 +30,12 @@ class ComparisonScreen(Window[None]):
         Binding("escape", "dismiss", N_("back")),
     ]
 
-    def __init__(self, comparison: Comparison, names: Sequence[str]) -> None:
-        """`names` describe the results in a few words each."""
+    def __init__(self, comparison: Comparison, names: Sequence[str], to_copy: str) -> None:
+        """`names` describe the results in a few words each; `to_copy` leaves out what may not be shared."""
         super().__init__()
         self._comparison = comparison
         self._names = names
+        self._to_copy = to_copy
 
     def body(self) -> ComposeResult:
         with VerticalScroll(can_focus=False):
@@ -42,5 +43,5 @@ class ComparisonScreen(Window[None]):
                 yield Bars(block.charts) if isinstance(block, Figures) else Report([block])
 
     def action_copy(self) -> None:
-        self.app.copy_to_clipboard(render(self._comparison, *self._names))
+        self.app.copy_to_clipboard(self._to_copy)
         self.notify(_("The comparison is in the clipboard, where the terminal allows it."))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar
 
@@ -135,13 +136,23 @@ class HistoryScreen(Window[None]):
         earlier, later = sorted(marked, key=lambda entry: entry.header.started)
         load = self.wizard.backend.load
 
-        def show(comparison: Comparison) -> None:
+        def compared() -> tuple[Comparison, str]:
+            """What is shown, and the text of what may be shared."""
+            from fswizard.report.comparison import render
+            from fswizard.sharing import shareable
+
+            results = load(earlier.path), load(later.path)
+            comparison = compare(*results)
+            shared = replace(compare(*map(shareable, results)), of=comparison.of)
+            return comparison, render(shared, earlier.when, later.when)
+
+        def show(made: tuple[Comparison, str]) -> None:
             from fswizard.tui.screens.comparison import ComparisonScreen
 
             names = [f"{entry.when}, {entry.what}" for entry in (earlier, later)]
-            self.wizard.push_screen(ComparisonScreen(comparison, names))
+            self.wizard.push_screen(ComparisonScreen(made[0], names, made[1]))
 
-        self.ask(lambda: compare(load(earlier.path), load(later.path)), show)
+        self.ask(compared, show)
 
     @work(group="remove")
     async def action_remove(self) -> None:
