@@ -97,7 +97,7 @@ def in_english() -> Iterator[None]:
         _in_english.reset(token)
 
 
-def own_texts() -> frozenset[str]:
+def program_texts() -> frozenset[str]:
     """Every English sentence of the program that a translation beside it has; empty where none is compiled."""
     return _texts_in(DIRECTORY)
 

@@ -1,8 +1,8 @@
-"""What leaves the machine: reports made from a result of which only numbers, choices of the catalogue, sentences of
-this program and names of known forms are left.
+"""Reports for others, from a result reduced to numbers, choices of the catalogue, sentences of this program and names
+of known forms.
 
-Texts are not searched for secrets. Each field is made anew from what it may hold, and what does not fit is left out: a
-label, a path or a host name has no field to be in.
+Texts are not searched for secrets. Each field is built from the values that it may have, and anything else is dropped:
+a label, a path or a host name has no field.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from fswizard.drives.models import shipped_table
 from fswizard.engines import planned_age, programs
 from fswizard.errors import UsageError
 from fswizard.filesystems import NEEDS, catalogue, mounted_as, parse_candidate
-from fswizard.language import Message, _, in_english, own_texts
+from fswizard.language import Message, _, in_english, program_texts
 from fswizard.model import metrics
 from fswizard.model.drive import Drive
 from fswizard.model.estimates import free_when_aged_bytes
@@ -38,12 +38,12 @@ from fswizard.system.pictures import png
 
 Cell = TypeVar("Cell", Sample, ThroughputSeries, Failure)
 Names = Mapping[str, str]
-"""Texts that a run, its disk or its recipe gave, to what is shared in place of each."""
+"""Texts of a run, its disk or its recipe to their replacements."""
 
-LEFT_OUT = "…"
-"""Replaces a part of a sentence that may not be shared."""
+PLACEHOLDER = "…"
+"""Replacement for a part of a sentence that may not be shared."""
 _HOSTS = ("tmpfs", "overlay", "nfs", "nfs4", "cifs", "smb3", "9p", "virtiofs", "fuse", "fuseblk", "hostfs")
-"""Filesystems outside the catalogue that a scratch image may lie on; a program may add any name to `fuse`."""
+"""Filesystems outside the catalogue that a scratch image may lie on. Any program chooses NAME in `fuse.NAME`."""
 _VALUE = re.compile(
     r"[±~]?\d{1,6}(?:,\d{3}){0,4}(?:\.\d{1,6})?(?: ?(?:%|×|[kMGTP]i?B|B|[mµn]?s|min|h|d)(?:/s)?)?|"
     r"[\s,;:–-]{1,3}|[a-z]{1,12}_worker"
@@ -86,7 +86,7 @@ _DISTRIBUTION = re.compile(
     r"Raspbian|Red|Rocky|Server|Slackware|Solus|SteamOS|Stream|SUSE|Tumbleweed|Ubuntu|VE|Void|Zorin|\d{1,8}|"
     r"\((?:bullseye|bookworm|trixie|forky|sid)\)"
 )
-"""Words of what distributions call themselves, as the next ones are of kernels and processors."""
+"""Words in names of distributions; `_KERNEL` and `_PROCESSOR` are the same for their kind."""
 _KERNEL = re.compile(
     r"\d{1,6}|x86|64|amd64|i[3-6]86|686|arm64|aarch64|armv\d\w?|riscv64|generic|default|desktop|cloud|rt|lts|zen|hardened|"
     r"arch\d*|cachyos|MANJARO|fc\d+|el\d+|pve|lowlatency|azure|aws|gcp|kvm|oem|hwe|raspi\d*|rpi|v8|microsoft|standard|WSL2|"
@@ -129,7 +129,7 @@ def shareable(result: Result) -> Result:
     names |= {old.title: new.title for old, new in zip(plan.recipe.workloads, recipe.workloads)}
     names |= tests | candidates
     if plan.drive and drive:
-        names[plan.drive.model] = drive.model or LEFT_OUT
+        names[plan.drive.model] = drive.model or PLACEHOLDER
         evidence = []
         for piece in plan.drive.smr.evidence:
             code, text = _coded(piece.code, piece.text, names)
@@ -159,7 +159,7 @@ def shareable(result: Result) -> Result:
         failures=tuple(failures),
         doubts=tuple(Doubt(*_coded(doubt.code, doubt.text, names)) for doubt in result.doubts),
         survivors=survivors,
-        fault=result.fault and (_sentence(result.fault, names) or LEFT_OUT),
+        fault=result.fault and (_sentence(result.fault, names) or PLACEHOLDER),
         remedy=_sentence(result.remedy, names),
         throughput_series=tuple(cells(result.throughput_series)),
     )
@@ -189,25 +189,25 @@ def _plan(plan: Plan, recipe: Recipe, measured: tuple[Candidate, ...], drive: Dr
     with in_english():
         age = planned_age(plan.churn_bytes, free_when_aged_bytes(recipe)) if plan.aged else None
         made = planned_commands(shared.target, measured, (), age, plan.by_udisks)
-    # Others are what somebody wrote into a file, and nobody's to copy.
+    # A file may hold others, which nobody should copy and run.
     commands = tuple(command for command in made if command.candidate and command in plan.commands)
     return replace(shared, commands=commands)
 
 
 def _recipe(recipe: Recipe) -> Recipe:
-    """With names and titles of the shipped recipe alone; those of a user's own may be anything."""
+    """The recipe with names and titles of shipped ones; those of a user's recipe are numbered."""
     path = shipped_directory() / f"{recipe.name}.toml"
     shipped = load(path) if re.fullmatch("[a-z0-9-]+", recipe.name) and path.is_file() else None
     titles = {workload.name: workload.title for workload in shipped.workloads} if shipped else {}
     workloads = []
     for number, workload in enumerate(recipe.workloads, 1):
         name = workload.name if workload.name in titles else f"workload-{number}"
-        title = workload.title if workload.title in (*titles.values(), *own_texts()) else name
+        title = workload.title if workload.title in (*titles.values(), *program_texts()) else name
         metric = _metrics().get(workload.metric.name, workload.job.metrics[0])
         job = workload.job
         workloads.append(replace(workload, name=name, title=title, engine=job.engine, metric=metric, why=""))
     name = recipe.name if shipped else "recipe"
-    known = recipe.title in own_texts() or (shipped and recipe.title == shipped.title)
+    known = recipe.title in program_texts() or (shipped and recipe.title == shipped.title)
     return replace(
         recipe,
         name=name,
@@ -222,7 +222,7 @@ def _recipe(recipe: Recipe) -> Recipe:
 
 
 def _candidates(measured: Iterable[Candidate]) -> tuple[Candidate, ...]:
-    """What the catalogue makes of their names; directories, and those that it does not know, are numbered."""
+    """Candidates parsed from their names by the catalogue; directories and unknown names are numbered."""
     shared: dict[str, Candidate] = {}
     other = Filesystem("other", "other", "", "")
     for number, candidate in enumerate(measured, 1):
@@ -260,7 +260,7 @@ def _environment(environment: Environment) -> Environment:
 
 
 def _beginning(text: str, known: re.Pattern[str]) -> str:
-    """A name as far as its words are known: `6.1.0-18-amd64`, and of `6.1.0-annes` only the number."""
+    """A name up to its first unknown word: `6.1.0-18-amd64`, but `6.1.0` for `6.1.0-annes`."""
     whole = ""
     for part in re.findall(r"[-+.~_ ]|[^-+.~_ ]+", text):
         if not known.fullmatch(re.sub(r"\((?:R|TM)\)", "", part)) and (part not in "-+.~_ " or whole.endswith(part)):
@@ -296,24 +296,26 @@ def _drive(drive: Drive) -> Drive:
 
 def _coded(code: str, text: str, names: Names) -> tuple[str, str]:
     """A code and its sentence; what may not be shared of the sentence is replaced by the code."""
-    code = code if _CODE.fullmatch(code) else LEFT_OUT
+    code = code if _CODE.fullmatch(code) else PLACEHOLDER
     return code, _sentence(text, names) or code
 
 
 def _sentence(text: str, names: Names) -> str:
-    """A sentence of this program with those of its fields that may be shared; empty for any other text.
+    """A sentence of this program with the fields that may be shared; empty for any other text.
 
-    Where there are translations, which list every sentence of the program, it must be one of these. A checkout has
-    none: there it only has to be a `Message`, whose sentence is in the code while texts of others are in its fields;
-    what the code makes sentences of, the titles of a recipe, is in `names`.
+    Installed translations list every sentence of the program, so the template must be one of them. A checkout has none:
+    there any `Message` will do, since its template is a literal in the code, and text from elsewhere is in its fields.
+    The exception, titles of recipes that were translated, is in `names`.
     """
     if text in names:
         return names[text]
     if not isinstance(text, Message):
-        return text if text in own_texts() else ""
+        return text if text in program_texts() else ""
     skeleton = re.sub(r"\{\w+\}", "", text.english)
-    listed = not skeleton or _VALUE.fullmatch(skeleton) is not None  # a number, or a list
-    if not listed and own_texts() and text.english not in own_texts():
+    known = (
+        not skeleton or _VALUE.fullmatch(skeleton) or text.english in program_texts()
+    )  # a list, a number, a sentence
+    if not known and (program_texts() or re.fullmatch(r"[\W\d]*\d[\W\d]*", skeleton)):
         return ""
     fields = {name: value if type(value) is int else _field(str(value), names) for name, value in text.fields.items()}
     return _(text, **fields)
@@ -321,14 +323,14 @@ def _sentence(text: str, names: Names) -> str:
 
 def _field(text: str, names: Names) -> str:
     if isinstance(text, Message):
-        return _sentence(text, names) or LEFT_OUT
-    known = text in _own_names() or _VALUE.fullmatch(text)
-    return names.get(text, text if known else LEFT_OUT)
+        return _sentence(text, names) or PLACEHOLDER
+    known = text in _program_names() or _VALUE.fullmatch(text)
+    return names.get(text, text if known else PLACEHOLDER)
 
 
 @cache
-def _own_names() -> frozenset[str]:
-    """What the program itself calls programs, errors of the system, models of disks and who wrote about them."""
+def _program_names() -> frozenset[str]:
+    """Names of programs, system errors, and disk models and their sources as the program has them."""
     table = shipped_table()
     sources = (row.source for row in table.rows)
     return frozenset((*(one.name for one in programs()), *map(os.strerror, errno.errorcode), *table.names, *sources))

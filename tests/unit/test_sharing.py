@@ -15,7 +15,7 @@ import pytest
 from fswizard import results
 from fswizard.advice import conclude
 from fswizard.demo.stories import stories
-from fswizard.language import Message, _, listing, n_
+from fswizard.language import Message, _, listing, n_, number
 from fswizard.model.drive import Drive, DriveUse, Evidence, Partition, SmrVerdict
 from fswizard.model.filesystem import Candidate
 from fswizard.model.plan import LeftOut, Member
@@ -149,6 +149,7 @@ def shared_text(text: str, **fields: Any) -> str:
         (_("{serial} is {name}", serial="0123456789012", name="max"), "… is …"),
         (_("{busy} meanwhile", busy=_("`{program}` writes {rate}/s", program="anne", rate="3 MB")), None),
         (_("{why}.", why=os.strerror(errno.ENOSPC)), "No space left on device."),
+        (number("0123456789012"), "a-code"),
         (n_("{count} round", "{count} rounds", 3), "3 rounds"),
         (listing(["ext4", "anne", "xfs"]), "ext4, … and xfs"),
     ],
