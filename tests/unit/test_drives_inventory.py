@@ -95,12 +95,7 @@ def test_bridges_and_sticks_are_told_from_disks(recorded: Recorded) -> None:
     assert (hidden.bus, hidden.kind, hidden.bridge) == ("usb", "unknown", "ASMedia ASMT1051 (174c:55aa)")
     assert smr_of(hidden)[0] == "unknown"
     assert part(hidden).label == "Safe", "a filesystem without a partition table"
-    assert (shown.model, shown.kind, shown.rpm, smr_of(shown)[0]) == (
-        "WDC WD20SDRW-11VUUS0",
-        "hdd",
-        5400,
-        "drive-managed",
-    )
+    assert (shown.model, shown.rpm, smr_of(shown)[0]) == ("WDC WD20SDRW-11VUUS0", 5400, "drive-managed")
     assert (stick.kind, stick.rotational, smr_of(stick)[0]) == ("flash-card", False, "not-a-hard-disk")
 
 
