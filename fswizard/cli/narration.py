@@ -63,10 +63,11 @@ class Narration:
             standing, more = _standing(event.analysis), more_text(event.more) if event.more else ""
             self.say(f"{standing}  {more}".rstrip())
         elif isinstance(entry, LogNote) and news:
+            text = entry.display_text
             if entry.kind == "step":
-                self._step = entry.display_text
+                text = self._step = _step_text(state)
             if entry.kind != "step" or not self._moves:
-                self.say(entry.display_text)
+                self.say(text)
 
     def say(self, text: str) -> None:
         """Write a line."""
@@ -86,6 +87,19 @@ class Narration:
             print(text, end="", file=self._stream, flush=True)
         except OSError:
             redirect_to_null([self._stream.fileno()])
+
+
+def _step_text(state: RunState) -> str:
+    """The current step with its place in the run: `round 2, xfs: writing large files`."""
+    step = state.step
+    if step is None:
+        return ""
+    title = _(step.title)
+    if step.candidate:
+        return _("round {round}, {candidate}: {step}", round=step.round, candidate=step.candidate, step=title)
+    if step.round:
+        return _("round {round}: {step}", round=step.round, step=title)
+    return title
 
 
 def _standing(analysis: Analysis) -> str:
