@@ -22,7 +22,7 @@ from fswizard.model.plan import Plan
 from fswizard.model.recipe import Recipe
 from fswizard.model.result import Result
 from fswizard.system import clock
-from fswizard.tui.backend import Backend, Place
+from fswizard.tui.backend import Backend, Location
 from fswizard.tui.choices import WizardChoices
 
 POLL_S = 0.1
@@ -79,7 +79,7 @@ class DemoMachine(Backend):
             needs=plan.needs,
         )
 
-    follow = named_place = set_up = take_up = REFUSED
+    follow = named_location = set_up = take_up = REFUSED
     authorise = _answers(None)
     history = leftovers = mounted = ongoing = questions = resumable = _answers(())
     rights = way = _answers("root")
@@ -93,11 +93,11 @@ class DemoMachine(Backend):
     def details(self, drive: Drive) -> Drive:
         return drive
 
-    def place(self, drive: Drive | None) -> Place:
+    def location(self, drive: Drive | None) -> Location:
         target = self.plan.target
         if target.kind != "image" or (drive is not None and drive.name != self.drive.name):
             _refuse(self)
-        return Place(target.path, target.host_filesystem, ROOM_BYTES, self.drive.name, ROOM_BYTES)
+        return Location(target.path, target.host_filesystem, ROOM_BYTES, self.drive.name, ROOM_BYTES)
 
     def offers(self, drive: Drive, *, lasting: bool = False) -> tuple[Offer, ...]:
         """The whole disk: the recorded one for the run, any for setting it up."""

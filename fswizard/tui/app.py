@@ -331,7 +331,7 @@ class FswizardApp(App[int]):
         code = codes[(codes.index(language.chosen()) + 1) % len(codes)]
         language.choose(code)
         save_setting(language.SETTING, code)
-        self.machine.forget_words()
+        self.machine.forget_translations()
         self.visit(self.step)
 
     # Help

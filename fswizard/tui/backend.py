@@ -41,7 +41,7 @@ Order = Literal["pause", "resume", "skip", "stop"]
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class Location:
     """A directory to measure in."""
 
     directory: str
@@ -98,22 +98,22 @@ class Backend:
 
         return details(drive)
 
-    def place(self, drive: Drive | None) -> Place:
+    def location(self, drive: Drive | None) -> Location:
         """Location for the scratch image of `drive`: on that disk, or elsewhere with a remark. Raises FswizardError
         if there is none."""
         from fswizard.disks.locations import default_directory
 
         try:
-            return self.named_place(default_directory(drive))
+            return self.named_location(default_directory(drive))
         except UsageError as error:
             if drive is None:
                 raise
-            elsewhere = self.named_place(default_directory())
+            elsewhere = self.named_location(default_directory())
             where = elsewhere.drive or elsewhere.directory
             remark = f"{error.message} {_('So this would measure another disk ({where}).', where=where)}"
             return replace(elsewhere, remark=remark)
 
-    def named_place(self, directory: str) -> Place:
+    def named_location(self, directory: str) -> Location:
         from fswizard.disks.locations import checked_directory, filesystem_name, filesystem_number, image_room_bytes
         from fswizard.drives import drive_of
 
@@ -121,9 +121,9 @@ class Backend:
         below, free_bytes = drive_of(path), host.this.space(path).free_bytes
         drive, number = below.name if below else "", filesystem_number(path)
         room_bytes = image_room_bytes(path)
-        return Place(path, filesystem_name(path), free_bytes, drive, room_bytes, filesystem_number=number)
+        return Location(path, filesystem_name(path), free_bytes, drive, room_bytes, filesystem_number=number)
 
-    def mounted(self) -> tuple[Place, ...]:
+    def mounted(self) -> tuple[Location, ...]:
         """The best writable directory on each filesystem on a disk, with a refusal if it cannot be used."""
         import psutil
 
@@ -138,15 +138,15 @@ class Backend:
                     by_device.setdefault(directory.stat().st_dev, str(directory))
             except OSError:
                 continue
-        places = []
+        locations = []
         for path in by_device.values():
             if filesystem_type(path) in NOT_ON_A_DISK:
                 continue
             try:
-                places.append(self.named_place(path))
+                locations.append(self.named_location(path))
             except FswizardError as error:
-                places.append(Place(path, filesystem_name(path), 0, refusal=error.message))
-        return tuple(places)
+                locations.append(Location(path, filesystem_name(path), 0, refusal=error.message))
+        return tuple(locations)
 
     def offers(self, drive: Drive, *, lasting: bool = False) -> tuple[Offer, ...]:
         """Partitions and the whole disk as targets, each with what would be lost or why it is refused.
@@ -178,17 +178,17 @@ class Backend:
         from fswizard.filesystems import parse_candidate
         from fswizard.session import estimated, with_age, within_budget
 
-        recipe, drive, place = _recipe(choices), choices.written_drive, choices.directory
+        recipe, drive, location = _recipe(choices), choices.written_drive, choices.directory
         if choices.comparing:
             target = Target("directory", "")
-            candidates = located_candidates(choices.places)
-            place = next(iter(choices.places), "")
+            candidates = located_candidates(choices.locations)
+            location = next(iter(choices.locations), "")
         else:
             devices = choices.devices
-            if not devices and not place and drive is None:
-                place = default_directory()
+            if not devices and not location and drive is None:
+                location = default_directory()
             size_bytes = choices.member_bytes
-            members = [Member(path, size_bytes) for path in devices or (place,) * choices.images]
+            members = [Member(path, size_bytes) for path in devices or (location,) * choices.images]
             target = Target.of("device" if devices else "image", members)
             candidates = tuple(parse_candidate(name).on(choices.across) for name in choices.candidates)
         fitting = tuple(candidate for candidate in candidates if not candidate.lacking(choices.needs))
@@ -197,15 +197,15 @@ class Backend:
             raise UsageError(
                 _("None of them has {features}.", features=needed), _("Tick one that does, or require less with m.")
             )
-        aged, beside = with_age(fitting) if choices.aged else (fitting, ())
+        aged, unaged = with_age(fitting) if choices.aged else (fitting, ())
         plan = Plan(
             replace(recipe, workloads=recipe.measured),
             aged,
             choices.against,
             target,
-            drive or drive_under(target, otherwise=place),
+            drive or drive_under(target, otherwise=location),
             time_limit_s=choices.budget_s,
-            beside=beside,
+            beside=unaged,
         )
         return within_budget(estimated(plan, self.history()), choices.write_budget_bytes)
 
@@ -222,7 +222,7 @@ class Backend:
             write_budget_bytes=choices.write_budget_bytes,
         )
         if choices.comparing:
-            planned = replace(planned, target=TargetChoice("directory", ",".join(choices.places)))
+            planned = replace(planned, target=TargetChoice("directory", ",".join(choices.locations)))
         else:
             first, *others = choices.devices or (choices.directory,) * choices.images
             planned = replace(
@@ -247,7 +247,7 @@ class Backend:
 
         return rights.state()
 
-    def way(self) -> State:
+    def image_rights(self) -> State:
         """How scratch images are attached and mounted: by udisks2 or, if that is not available, as root."""
         from fswizard.disks.way import udisks
 

@@ -63,13 +63,13 @@ def about_candidate(candidate: Candidate, state: Availability | None, problem: s
     if array and array.layout.alone:
         pairs.append((("·", "$text-primary"), text((f"{array.layout.name}: ", "bold"), _(array.layout.text))))
     for token, option in options_of(candidate).items():
-        pairs.append((("·", "$text-primary"), text((f"{token}: ", "bold"), option_words(option))))
+        pairs.append((("·", "$text-primary"), text((f"{token}: ", "bold"), option_text(option))))
     for sign, ink in SIGNS.items():
         features = []
         for feature in filesystem.features:
             if feature_sign(feature) == sign:
-                words = _(FEATURES.get(feature.name, feature.name))
-                features.append(words if feature.value in ("yes", "no") else f"{words}: {_(feature.value)}")
+                message = _(FEATURES.get(feature.name, feature.name))
+                features.append(message if feature.value in ("yes", "no") else f"{message}: {_(feature.value)}")
         if features:
             pairs.append(((sign, ink), (" · ".join(features), "" if sign == "✓" else "$muted")))
     return pairs
@@ -96,7 +96,7 @@ def layout_options(layout: Layout) -> dict[str, Option]:
     return options
 
 
-def option_words(option: Option) -> Content:
+def option_text(option: Option) -> Content:
     """What an option does, its risk, and its requirements."""
     pieces: list[Piece] = []
     if option.unsafe:

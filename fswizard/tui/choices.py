@@ -44,7 +44,7 @@ class WizardChoices:
     """Number of scratch images; more than one for candidates that span several."""
     elsewhere: str = ""
     """Kernel name of the disk that contains the image, if it is not the chosen disk."""
-    places: tuple[str, ...] = ()
+    locations: tuple[str, ...] = ()
     """For comparing existing filesystems: mounted directories, in the order chosen."""
     recipe: Recipe | None = None
     candidates: tuple[str, ...] = ()

@@ -36,8 +36,8 @@ def _harmless(piece: Piece) -> Piece:
         return piece
     if isinstance(piece, str):
         return safe_lines(piece)
-    words, style = piece
-    return safe_lines(words), style
+    label, style = piece
+    return safe_lines(label), style
 
 
 def filled(sentence: str, **pieces: Piece) -> Content:
@@ -46,9 +46,9 @@ def filled(sentence: str, **pieces: Piece) -> Content:
     return text(*(pieces[part] if number % 2 else part for number, part in enumerate(parts)))
 
 
-def keyed(words: str) -> Content:
+def keyed(label: str) -> Content:
     """Text with keys in backticks, such as `space`, which are highlighted."""
-    parts = words.split("`")
+    parts = label.split("`")
     return text(*((part, "bold $text-primary" if number % 2 else "") for number, part in enumerate(parts)))
 
 
@@ -62,9 +62,9 @@ def ink(verdict: Verdict) -> str:
     return COLOURS[SIGNS[verdict].tone][0]
 
 
-def signed(verdict: Verdict, words: str = "") -> Content:
+def signed(verdict: Verdict, label: str = "") -> Content:
     """The verdict's symbol with `words`, by default its name, in its colour."""
-    return text((f"{SIGNS[verdict].glyph} {words or _(SIGNS[verdict].word)}", ink(verdict)))
+    return text((f"{SIGNS[verdict].glyph} {label or _(SIGNS[verdict].word)}", ink(verdict)))
 
 
 def answer_mark(sign: Sign) -> tuple[str, str]:
@@ -86,9 +86,9 @@ def smr_badge(drive: Drive) -> Content:
 
 def verdict_badge(smr: SmrVerdict, *, flash: bool = False) -> Content:
     """Symbol and text for the recording technique; zones of `flash` are not shingles."""
-    words = smr.description(flash=flash)
+    label = smr.description(flash=flash)
     if smr.kind == "unknown":
-        return text((f"? {words}", "$muted"))
+        return text((f"? {label}", "$muted"))
     if smr.kind in ("cmr", "not-a-hard-disk"):
-        return text(("● ", "$text-success"), words)
-    return text((f"◆ {words}", "$text-warning"))
+        return text(("● ", "$text-success"), label)
+    return text((f"◆ {label}", "$text-warning"))

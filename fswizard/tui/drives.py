@@ -14,7 +14,7 @@ from fswizard.model.drive import Drive, Evidence, Partition
 from fswizard.model.estimates import scratch_bytes
 from fswizard.model.recipe import Recipe
 from fswizard.model.units import binary_text, size_text
-from fswizard.tui.backend import Place
+from fswizard.tui.backend import Location
 from fswizard.tui.choices import Purpose, WizardChoices
 from fswizard.tui.drawing import Piece, smr_badge, text, verdict_badge
 from fswizard.tui.widgets.partition_bar import COLOURS, by_start
@@ -138,13 +138,13 @@ def _partition(partition: Partition) -> Content:
     return text(name, (f"  {partition.filesystem or '–'}  {room}  {where}", "$muted"))
 
 
-def too_large(recipe: Recipe, place: Place, images: int = 1) -> str:
+def too_large(recipe: Recipe, location: Location, images: int = 1) -> str:
     """Why the scratch images do not fit into a place, in a sentence; empty if they fit."""
-    most = place.image_room_bytes - scratch_bytes(workload.job for workload in recipe.workloads)
+    most = location.image_room_bytes - scratch_bytes(workload.job for workload in recipe.workloads)
     if images * recipe.image_bytes <= most:
         return ""
     room = binary_text(max(0, most))
-    return _("Too large: there is room for {size} in {directory}.", size=room, directory=place.directory)
+    return _("Too large: there is room for {size} in {directory}.", size=room, directory=location.directory)
 
 
 def several_images(images: int, size_bytes: int) -> str:
@@ -161,8 +161,8 @@ def several_disks(members: int, size_bytes: int) -> str:
 
 def gone_warning(name: str) -> Content:
     """Shown until the user has seen which row is highlighted instead."""
-    words = _("{disk} is not attached any more. Look at what is highlighted now.", disk=name)
-    return text((f"! {words}", "$text-warning"))
+    message = _("{disk} is not attached any more. Look at what is highlighted now.", disk=name)
+    return text((f"! {message}", "$text-warning"))
 
 
 def losing(offer: Offer) -> Content:

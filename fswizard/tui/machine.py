@@ -17,7 +17,7 @@ from fswizard.model.filesystem import Candidate, Filesystem
 from fswizard.model.layout import Layout
 from fswizard.model.recipe import Recipe
 from fswizard.model.units import size_text
-from fswizard.tui.backend import Backend, Place
+from fswizard.tui.backend import Backend, Location
 from fswizard.tui.choices import Purpose, WizardChoices
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ class DiskFacts:
         """As listed by the kernel."""
         self.details = details
         """With details from smartctl; None until it answers."""
-        self.place: Place | FswizardError | None = None
+        self.location: Location | FswizardError | None = None
         """Location of a scratch image for it."""
         self.offers: tuple[Offer, ...] | None = None
         """Partitions and the whole disk as targets; None until requested, as the request may wake the disk."""
@@ -77,7 +77,7 @@ class MachineCache:
         self._changed: Callable[[], object] = lambda: None
         self.disks: dict[str, DiskFacts] | None = None
         """By kernel name; None until they are listed."""
-        self.named: dict[str, Place] = {}
+        self.named: dict[str, Location] = {}
         """Directories that the user entered for a scratch image."""
         self.available: dict[str, Availability] = {}
         """By name of the filesystem or layout."""
@@ -141,9 +141,9 @@ class MachineCache:
 
     def _ask(self, facts: DiskFacts) -> None:
         try:
-            facts.place = self._backend.place(facts.listed)
+            facts.location = self._backend.location(facts.listed)
         except FswizardError as error:
-            facts.place = error
+            facts.location = error
         self._changed()
         if facts.details is None:
             try:
@@ -164,13 +164,13 @@ class MachineCache:
             facts.offers = offers
             self._changed()
 
-    def place_for(self, choices: WizardChoices) -> Place | None:
+    def location_for(self, choices: WizardChoices) -> Location | None:
         """Location of the scratch image for the choices; None for devices and directories, or if unknown."""
         if choices.comparing or choices.devices:
             return None
         facts = (self.disks or {}).get(choices.drive.name if choices.drive else "")
-        place = self.named.get(choices.directory) or (facts.place if facts else None)
-        return place if isinstance(place, Place) else None
+        location = self.named.get(choices.directory) or (facts.location if facts else None)
+        return location if isinstance(location, Location) else None
 
     # Recipes
 
@@ -201,7 +201,7 @@ class MachineCache:
 
     # Filesystems
 
-    def look_for_availability(self) -> None:
+    def find_availability(self) -> None:
         """Determine which filesystems can be created here. Slow: call it from a thread."""
         from fswizard.filesystems import catalogue, layouts
 
@@ -211,7 +211,7 @@ class MachineCache:
                 self.available[name] = self._backend.availability(made)
         self.availability_known = True
 
-    def forget_words(self) -> None:
+    def forget_translations(self) -> None:
         """Query everything again that contains translated text, after a change of the language."""
         self.ask_again()
         self.available.clear()

@@ -50,8 +50,8 @@ class RunMonitor:
         except FswizardError as error:
             self.problem = error
         finally:
-            words = self.problem.message if self.problem else N_("It stopped unexpectedly.")
-            self.take(ended or RunEnded(self.state.at_s, "failed", words))
+            message = self.problem.message if self.problem else N_("It stopped unexpectedly.")
+            self.take(ended or RunEnded(self.state.at_s, "failed", message))
             self.problem = self.problem or self.state.problem
 
     def stop(self) -> None:

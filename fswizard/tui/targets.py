@@ -18,7 +18,7 @@ from fswizard.tui.drives import DEVICE, losing, losses, several_disks, several_i
 
 if TYPE_CHECKING:
     from fswizard.disks.choice import Offer
-    from fswizard.tui.backend import Place
+    from fswizard.tui.backend import Location
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,20 +43,20 @@ class Target:
 NOTHING = Target("", "", usable=False)
 
 
-def image_target(key: str, place: Place | FswizardError | None, recipe: Recipe, images: int, disk: str) -> Target:
+def image_target(key: str, location: Location | FswizardError | None, recipe: Recipe, images: int, disk: str) -> Target:
     """One or several scratch images at a place, for the disk with the kernel name `disk`."""
     size = binary_text(recipe.image_bytes)
     name = filled(_("a scratch image of {size}"), size=_changeable(size))
     if images > 1:
         name = _changeable(several_images(images, recipe.image_bytes))
-    if place is None:
+    if location is None:
         return Target(key, name, (_("looking for free space …"), "$muted"), known=False)
-    if isinstance(place, FswizardError):
-        summary = (f"✗ {_(place.message)}", "$muted")
-        return Target(key, (name.plain, "$muted"), summary, failure(place), usable=False)
-    lost = text(filled(p_("scratch image", "in {directory}"), directory=place.directory), ": ", _nothing_lost())
+    if isinstance(location, FswizardError):
+        summary = (f"✗ {_(location.message)}", "$muted")
+        return Target(key, (name.plain, "$muted"), summary, failure(location), usable=False)
+    lost = text(filled(p_("scratch image", "in {directory}"), directory=location.directory), ": ", _nothing_lost())
     target = Target(key, name, lost)
-    short = too_large(recipe, place, images)
+    short = too_large(recipe, location, images)
     if images > 1:
         total = binary_text(images * recipe.image_bytes)
         room = (_("{size} free", size=total), "bold")
@@ -65,17 +65,19 @@ def image_target(key: str, place: Place | FswizardError | None, recipe: Recipe, 
         target = replace(target, meaning=text(_layouts_for(images, count), meaning))
         short = short and _("The images take {size}. {why} Take fewer: `←`", size=total, why=short)
     else:
-        words = _("A scratch image in {directory}, removed afterwards: nothing is lost.", directory=place.directory)
-        target = replace(target, meaning=text(words))
+        message = _(
+            "A scratch image in {directory}, removed afterwards: nothing is lost.", directory=location.directory
+        )
+        target = replace(target, meaning=text(message))
         short = short and f"{short} {_('`←` makes the image smaller, `d` names another directory.')}"
-    if place.remark or (disk and place.drive != disk):
-        other = place.drive or place.directory
+    if location.remark or (disk and location.drive != disk):
+        other = location.drive or location.directory
         warning = _("It goes onto {other}, so {other} is tested, not {disk}", other=other, disk=disk)
         on_other = f"! {p_('scratch image', 'image on {device}', device=other)} "
         target = replace(
             target,
             summary=text((on_other, "$text-warning"), lost),
-            meaning=text((f"! {_(place.remark) or warning}", "$text-warning")),
+            meaning=text((f"! {_(location.remark) or warning}", "$text-warning")),
             elsewhere=other,
         )
     return replace(target, meaning=refusal(short), usable=False) if short else target
@@ -95,11 +97,11 @@ def device_targets(
             yield Target(key, (name, "$muted"), reason, failure(offer.refused), usable=False)
         elif offer.size_bytes < needed_bytes:
             room = binary_text(offer.size_bytes)
-            words = _("It needs {size}, and there are {room}.", size=binary_text(needed_bytes), room=room)
-            yield Target(key, (name, "$muted"), (f"✗ {words}", "$muted"), refusal(words), usable=False)
+            message = _("It needs {size}, and there are {room}.", size=binary_text(needed_bytes), room=room)
+            yield Target(key, (name, "$muted"), (f"✗ {message}", "$muted"), refusal(message), usable=False)
         elif offer.path in ticked and len(ticked) == 1:
-            words = _("An array needs two disks: tick another, or untick this one.")
-            yield Target(key, name, losing(offer), refusal(words), usable=False, offer=offer)
+            message = _("An array needs two disks: tick another, or untick this one.")
+            yield Target(key, name, losing(offer), refusal(message), usable=False, offer=offer)
         elif offer.path in ticked:
             disks = several_disks(len(ticked), ticked_bytes)
             loss = _("{disks} are formatted for the test and left empty; you confirm each in the review.", disks=disks)
@@ -124,9 +126,9 @@ def gone(key: str, *, known: bool) -> Target:
     return Target(key, name, (f"✗ {_('It is gone.')}", "$muted"), problem, usable=False)
 
 
-def refusal(words: str) -> Content:
+def refusal(message: str) -> Content:
     """An objection to a choice; keys are in backticks."""
-    return text(("✗ ", "bold $text-error"), keyed(words))
+    return text(("✗ ", "bold $text-error"), keyed(message))
 
 
 def failure(error: FswizardError) -> Content:
@@ -139,13 +141,13 @@ def _nothing_lost() -> Content:
     return text((_("nothing is lost"), "$text-success"))
 
 
-def _changeable(words: str) -> Content:
+def _changeable(message: str) -> Content:
     """A value that the left and right keys change."""
     arrow = "bold $text-primary"
-    return text(("◂", arrow), (f" {words} ", "bold"), ("▸", arrow))
+    return text(("◂", arrow), (f" {message} ", "bold"), ("▸", arrow))
 
 
-def _layouts_for(number: int, words: str) -> Content:
+def _layouts_for(number: int, message: str) -> Content:
     """Layouts for this number of disks or images: `4 disks: RAID 5, …. `."""
     names = [_(layout.title) for layout in layouts().values() if layout.fits(number)]
-    return text((f"{words}: ", "bold"), f"{', '.join(names) or _('no layout')}. ")
+    return text((f"{message}: ", "bold"), f"{', '.join(names) or _('no layout')}. ")

@@ -155,7 +155,7 @@ class FakeMachine(Backend):
     def rights(self) -> State:
         return self.state
 
-    def way(self) -> State:
+    def image_rights(self) -> State:
         return self.state
 
     def why_root(self, plan: Plan) -> str:

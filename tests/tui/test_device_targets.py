@@ -113,7 +113,7 @@ async def test_enter_takes_nothing_until_it_is_known_whether_a_disk_is_empty() -
 
     machine = Looking(drives=(NEW, SSD))
     async with app("drive", machine, drive=NEW).run_test(size=SIZE) as pilot:
-        await until(pilot, lambda: facts_of(pilot, NEW.name).place is not None, "where an image would go")
+        await until(pilot, lambda: facts_of(pilot, NEW.name).location is not None, "where an image would go")
         await pilot.press("enter")
         await shows(pilot, "Looking for free space")
         machine.let_go.set()

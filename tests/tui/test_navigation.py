@@ -11,7 +11,7 @@ from textual import events
 from textual.widgets import Input
 
 from fswizard.model.plan import Plan
-from fswizard.tui.backend import Place
+from fswizard.tui.backend import Location
 from fswizard.tui.screens.locations import LocationsScreen, on_one_disk
 from fswizard.tui.screens.result import ResultScreen
 from fswizard.tui.widgets.options import Options
@@ -150,14 +150,14 @@ async def test_the_size_of_an_image_is_chosen_and_goes_into_the_plan_unless_it_d
     async with app("drive", machine).run_test(size=SIZE) as pilot:
         await settled(pilot)
         facts = (wizard(pilot).machine.disks or {})["sdb"]
-        facts.place = replace(machine.place(ARCHIVE), image_room_bytes=7 << 30)
+        facts.location = replace(machine.location(ARCHIVE), image_room_bytes=7 << 30)
         await pilot.press("tab", "right", "enter")
         await shows(pilot, "Too large: there is room for 5.45 GiB")
         await at_step(pilot, "drive")
         await pilot.press("left")
         await shows(pilot, "A scratch image in ")
         assert wizard(pilot).choices.recipe.image_bytes == 5 << 30
-        facts.place = machine.place(ARCHIVE)
+        facts.location = machine.location(ARCHIVE)
         await pilot.press("right")
         await shows(pilot, "8 GiB")
         for step in ("filesystems", "workloads", "review"):
@@ -212,7 +212,7 @@ async def test_more_images_than_fit_are_refused() -> None:
     async with app("drive", machine).run_test(size=SIZE) as pilot:
         await settled(pilot)
         facts = (wizard(pilot).machine.disks or {})["sdb"]
-        facts.place = replace(machine.place(ARCHIVE), image_room_bytes=12 << 30)
+        facts.location = replace(machine.location(ARCHIVE), image_room_bytes=12 << 30)
         await pilot.press("tab", "down", "right")
         await shows(pilot, "✗ The images take")
         await pilot.press("enter")
@@ -223,8 +223,8 @@ async def test_more_images_than_fit_are_refused() -> None:
 
 
 async def test_a_comparison_begins_on_one_disk_and_different_ones_are_told_in_amber() -> None:
-    places = tuple(Place(path, "ext4", 1, drive) for path, drive in (("/a", "sda"), ("/b", "sdb"), ("/c", "sdb")))
-    assert (on_one_disk(places), on_one_disk(places[:2])) == (("/b", "/c"), ("/a", "/b"))
+    locations = tuple(Location(path, "ext4", 1, drive) for path, drive in (("/a", "sda"), ("/b", "sdb"), ("/c", "sdb")))
+    assert (on_one_disk(locations), on_one_disk(locations[:2])) == (("/b", "/c"), ("/a", "/b"))
     async with app("places", purpose="compare").run_test(size=SIZE) as pilot:
         await settled(pilot)
         assert "different disks" not in screen_text(pilot.app)
@@ -235,16 +235,16 @@ async def test_a_comparison_begins_on_one_disk_and_different_ones_are_told_in_am
 class UnusualMounts(FakeMachine):
     """Two directories of one filesystem, and one where anybody can change files."""
 
-    def mounted(self) -> tuple[Place, ...]:
-        refused = Place("/mnt/usb", "ntfs", 0, refusal="Others can change /mnt/usb, so root doesn't write there.")
-        return (*(Place(path, "btrfs", 1, "sda", filesystem_number="0:30") for path in ("/home", "/srv")), refused)
+    def mounted(self) -> tuple[Location, ...]:
+        refused = Location("/mnt/usb", "ntfs", 0, refusal="Others can change /mnt/usb, so root doesn't write there.")
+        return (*(Location(path, "btrfs", 1, "sda", filesystem_number="0:30") for path in ("/home", "/srv")), refused)
 
 
 async def test_a_directory_that_was_named_stays_when_the_mounted_ones_come_late(tmp_path: Path) -> None:
     let_go = threading.Event()
 
     class Slow(FakeMachine):
-        def mounted(self) -> tuple[Place, ...]:
+        def mounted(self) -> tuple[Location, ...]:
             let_go.wait(60)
             return super().mounted()
 

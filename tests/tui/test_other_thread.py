@@ -16,7 +16,7 @@ from tests.fakes.wizard import FakeMachine, app
 from tests.tui.driving import settled, wizard
 
 CALLS = (
-    "details", "place", "named_place", "mounted", "offers", "availability",
+    "details", "location", "named_location", "mounted", "offers", "availability",
     "draft", "make_plan", "questions", "rights", "start",
     "ongoing", "resumable", "why_not_resumed", "history", "load", "leftovers",
 )  # fmt: skip

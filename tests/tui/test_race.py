@@ -24,7 +24,7 @@ from fswizard.model.race import POINTS, Curve, Lane, Measurement, Race
 from fswizard.model.result import Failure, Sample, ThroughputSeries
 from fswizard.model.run_state import RunState
 from fswizard.tui.widgets.braille import area
-from fswizard.tui.widgets.race import GAP, TimeLine, looks_of
+from fswizard.tui.widgets.race import GAP, TimeLine, appearances_of
 from fswizard.tui.widgets.race import Race as RaceWidget
 from tests.builders import make_plan, make_result, make_workload
 from tests.recording import recorded
@@ -154,7 +154,7 @@ def test_before_the_first_round_is_over_the_leaderboard_follows_the_figures() ->
 
 
 def test_candidates_of_one_filesystem_share_its_colour_and_differ_in_texture() -> None:
-    looks = looks_of(make_plan(("ext4", "ext4:noatime", "xfs")))
+    looks = appearances_of(make_plan(("ext4", "ext4:noatime", "xfs")))
     assert looks["ext4"].ink == looks["ext4:noatime"].ink != looks["xfs"].ink
     assert looks["ext4"].texture != looks["ext4:noatime"].texture
     assert area((1.0,), 1, 2, looks["ext4"].texture) != area((1.0,), 1, 2, looks["ext4:noatime"].texture)

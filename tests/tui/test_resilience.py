@@ -17,7 +17,7 @@ from fswizard.model.events import CommandFinished, Event, Step, StepProgressed, 
 from fswizard.model.filesystem import Filesystem
 from fswizard.model.layout import Layout
 from fswizard.tui.app import FswizardApp
-from fswizard.tui.backend import Place
+from fswizard.tui.backend import Location
 from fswizard.tui.monitor import RunMonitor
 from fswizard.tui.screens.run import RunScreen
 from fswizard.tui.widgets.table import Table
@@ -98,10 +98,10 @@ class SlowMachine(FakeMachine):
         self.answered = True
         return super().details(drive)
 
-    def place(self, drive: Drive | None) -> Place:
+    def location(self, drive: Drive | None) -> Location:
         if drive is not None and drive.name == "sdc":
             self.let_go.wait(HANG_S)
-        return super().place(drive)
+        return super().location(drive)
 
 
 async def test_a_hanging_smartctl_keeps_nobody_and_what_it_finds_later_is_kept() -> None:
@@ -169,9 +169,9 @@ async def test_somebody_in_a_hurry_reads_first_that_another_disk_is_tested() -> 
     class Looking(FakeMachine):
         let_go = threading.Event()
 
-        def place(self, drive: Drive | None) -> Place:
+        def location(self, drive: Drive | None) -> Location:
             self.let_go.wait(HANG_S)
-            return replace(super().place(drive), remark="Nothing on this one is mounted.")
+            return replace(super().location(drive), remark="Nothing on this one is mounted.")
 
     machine = Looking()
     async with app("drive", machine).run_test(size=(120, 36)) as pilot:

@@ -23,7 +23,7 @@ from fswizard.report.subject import repeat_command
 from fswizard.session import Choices, make_plan
 from fswizard.session.order import trial_order
 from fswizard.stats import analyse, decide
-from fswizard.tui.widgets.race import looks_of
+from fswizard.tui.widgets.race import appearances_of
 from tests.builders import make_plan as made_plan
 from tests.builders import make_recipe, make_result, make_samples, make_workload
 from tests.fakes.host import ModelHost, use
@@ -138,7 +138,7 @@ def test_the_price_of_age_comes_from_the_same_rounds() -> None:
 
 def test_new_candidates_leave_the_run_with_their_aged_ones() -> None:
     result = measured({"ext4": 50.0, "xfs": 80.0})
-    assert len(set(looks_of(result.plan).values())) == 4
+    assert len(set(appearances_of(result.plan).values())) == 4
     assert RunState.of(result.plan, result).alive == 4
     state = RunState.of(result.plan, replace(result, survivors=("xfs:aged",), finished_rounds=6))
     assert [state.out(name) for name in (*NAMES, *AGED)] == ["dropped", "", "dropped", ""]

@@ -97,7 +97,7 @@ def test_a_round_corrects_it_and_one_that_was_discarded_leaves_as_many_to_come(p
 
 
 DISK = {"drive": NEW, "devices": (NEW.stable_name,), "device_bytes": NEW.size_bytes, "candidates": ("ext4",)}
-LOCATIONS = {"purpose": "compare", "places": ("/home/ada", "/var/tmp", "/mnt/archive"), "candidates": ()}
+LOCATIONS = {"purpose": "compare", "locations": ("/home/ada", "/var/tmp", "/mnt/archive"), "candidates": ()}
 IMAGES = {"images": 4, "candidates": ("ext4", "btrfs:raid1")}
 
 

@@ -18,7 +18,7 @@ from textual.worker import get_current_worker
 from fswizard.errors import FswizardError
 from fswizard.language import N_, _, n_
 from fswizard.model.plan import Plan
-from fswizard.tui.backend import Place
+from fswizard.tui.backend import Location
 from fswizard.tui.choices import WizardChoices
 from fswizard.tui.drawing import Piece, keyed, text
 from fswizard.tui.drives import disk_title
@@ -103,9 +103,9 @@ class WizardScreen(Screen[ScreenResultType]):
             line.update(text(*pieces))
             line.set_class(problem, "-problem")
 
-    def refuse(self, words: str) -> None:
+    def refuse(self, message: str) -> None:
         """Show a refusal; keys are in backticks."""
-        self.say(("✗ ", "bold $text-error"), keyed(words), problem=True)
+        self.say(("✗ ", "bold $text-error"), keyed(message), problem=True)
 
     def show_error(self, error: FswizardError) -> None:
         """Show an error with its hint."""
@@ -168,7 +168,7 @@ class Window(ModalScreen[ScreenResultType], WizardScreen[ScreenResultType]):
     """A window above a step, with its `title`. ModalScreen is the first base because Textual uses only the first
     one's styles."""
 
-    LOOK: ClassVar[str] = ""
+    FRAME_CLASSES: ClassVar[str] = ""
     """Additional classes of the frame."""
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("q", "back", N_("back"), show=False),
@@ -176,7 +176,7 @@ class Window(ModalScreen[ScreenResultType], WizardScreen[ScreenResultType]):
     ]
 
     def compose(self) -> ComposeResult:
-        with Vertical(classes=f"window {self.LOOK}") as window:
+        with Vertical(classes=f"window {self.FRAME_CLASSES}") as window:
             window.border_title = text(_(self.title) if self.title else "")  # a model's name is no markup
             yield from self.body()
         yield KeyBar()
@@ -308,13 +308,13 @@ class BoxScreen(WithBox[None], StepScreen):
     def handle_text(self, typed: str) -> None:
         """Look up the directory, or close the box if it is empty."""
         if typed:
-            self.ask(lambda: self.wizard.backend.named_place(typed), self._named, group="type")
+            self.ask(lambda: self.wizard.backend.named_location(typed), self._named, group="type")
         else:
             super().handle_text(typed)
 
-    def _named(self, place: Place) -> None:
-        self.use_directory(place)
+    def _named(self, location: Location) -> None:
+        self.use_directory(location)
         self.close_box()
 
-    def use_directory(self, place: Place) -> None:
+    def use_directory(self, location: Location) -> None:
         """Use a directory that the user entered."""

@@ -23,7 +23,7 @@ class ComparisonScreen(Window[None]):
 
     CSS_PATH = "comparison.tcss"
     TITLE = N_("Two results side by side")
-    LOOK = "full"
+    FRAME_CLASSES = "full"
     BINDINGS: ClassVar[list[BindingType]] = [
         *SCROLL,
         Binding("c", "copy", N_("copy")),

@@ -30,13 +30,13 @@ class HelpScreen(Window[None]):
         *(replace(binding, show=binding.key == "pagedown") for binding in SCROLL),
     ]
 
-    def __init__(self, words: str) -> None:
+    def __init__(self, message: str) -> None:
         super().__init__()
-        self._words = words
+        self._message = message
 
     def body(self) -> ComposeResult:
         with VerticalScroll(id="help", can_focus=False):
-            yield Static(self._words, markup=False)
+            yield Static(self._message, markup=False)
 
 
 class QuestionScreen(Window[str | None]):
@@ -49,19 +49,19 @@ class QuestionScreen(Window[str | None]):
     ]
     options = getters.query_one(Options)
 
-    def __init__(self, title: str, words: str, answers: Mapping[str, Piece]) -> None:
+    def __init__(self, title: str, message: str, answers: Mapping[str, Piece]) -> None:
         """`answers` maps keys to texts, the harmless one first."""
         super().__init__()
         self.title = title
-        self._words = words
+        self._message = message
         self._answers = answers
 
     def body(self) -> ComposeResult:
-        yield Static(keyed(self._words), markup=False)
+        yield Static(keyed(self._message), markup=False)
         yield Options()
 
     def on_mount(self) -> None:
-        self.options.show(Option(text(" ", words), id=key) for key, words in self._answers.items())
+        self.options.show(Option(text(" ", message), id=key) for key, message in self._answers.items())
 
     @on(Options.OptionSelected)
     def _clicked(self) -> None:
@@ -86,9 +86,11 @@ class LeaveScreen(QuestionScreen):
 
     def __init__(self, *, outlives: bool, quitting: bool) -> None:
         """`outlives`: the run continues without a viewer; `quitting` lists that before stopping it."""
-        words = _("Stopping takes a few seconds: everything that the run made is removed. The results so far are kept.")
+        message = _(
+            "Stopping takes a few seconds: everything that the run made is removed. The results so far are kept."
+        )
         if outlives:
-            words = f"{_('The run goes on without this window, and `fswizard watch` shows it again.')} {words}"
+            message = f"{_('The run goes on without this window, and `fswizard watch` shows it again.')} {message}"
         answers = {
             "continue": _("Keep watching"),
             "stop": _("Stop and show the results so far"),
@@ -96,7 +98,7 @@ class LeaveScreen(QuestionScreen):
         }
         if quitting and outlives:
             answers = {key: answers[key] for key in ("continue", "quit", "stop")}
-        super().__init__(_("A run is under way"), words, answers)
+        super().__init__(_("A run is under way"), message, answers)
 
     def action_choose(self) -> None:
         if not self.is_current:  # the run has ended meanwhile

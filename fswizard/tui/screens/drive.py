@@ -15,7 +15,7 @@ from textual.widgets import DataTable
 
 from fswizard.language import N_, _, p_
 from fswizard.model.recipe import Recipe
-from fswizard.tui.backend import Place
+from fswizard.tui.backend import Location
 from fswizard.tui.choices import next_value
 from fswizard.tui.drawing import keyed
 from fswizard.tui.drives import DEVICE, best_for, contents, drive_columns, drive_row, explain, gone_warning
@@ -107,7 +107,7 @@ class DriveScreen(BoxScreen):
         if machine.disks is None:
             self.say(_("Looking for disks …"))
         self._refill()
-        self.ask(self.wizard.backend.way, self._show_rights, group="rights")
+        self.ask(self.wizard.backend.image_rights, self._show_rights, group="rights")
         self.drives.focus()
 
     def on_unmount(self) -> None:
@@ -198,13 +198,13 @@ class DriveScreen(BoxScreen):
 
     def _possible_targets(self) -> list[Target]:
         facts, recipe, machine = self._facts, self._recipe, self.wizard.machine
-        place = machine.named.get(self.choices.directory) or (facts.place if facts else None)
-        if facts is None and place is None:
+        location = machine.named.get(self.choices.directory) or (facts.location if facts else None)
+        if facts is None and location is None:
             return []
         offers = (facts.offers if facts else None) or ()
         return [
-            image_target("default", place, recipe, 1, self._disk),
-            image_target("several", place, recipe, self._images, self._disk),
+            image_target("default", location, recipe, 1, self._disk),
+            image_target("several", location, recipe, self._images, self._disk),
             *device_targets(offers, recipe.image_bytes, self._ticked, self._smallest_bytes(self._ticked)),
         ]
 
@@ -281,9 +281,9 @@ class DriveScreen(BoxScreen):
             self._refill()
         super().handle_text(typed)
 
-    def use_directory(self, place: Place) -> None:
-        self.wizard.machine.named[place.directory] = place
-        self.wizard.choose(directory=place.directory, devices=())
+    def use_directory(self, location: Location) -> None:
+        self.wizard.machine.named[location.directory] = location
+        self.wizard.choose(directory=location.directory, devices=())
         if self._wanted != "several":
             self._wanted = "default"
         self._refill()

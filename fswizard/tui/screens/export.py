@@ -40,7 +40,7 @@ class ExportScreen(Window[None], WithBox[None]):
 
     CSS_PATH = "export.tcss"
     TITLE = N_("Share")
-    LOOK = "full"
+    FRAME_CLASSES = "full"
     BOX, LIST = "#file", "#kinds"
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "copy", N_("copy")),
@@ -82,8 +82,8 @@ class ExportScreen(Window[None], WithBox[None]):
         self.ask(lambda: made(result, kind, english=english), self._show, fails=self._cannot_render)
 
     def _show(self, report: tuple[str | bytes, str]) -> None:
-        self.rendered, shown = report
-        rows = safe_lines(shown).expandtabs(4).splitlines()
+        self.rendered, preview_text = report
+        rows = safe_lines(preview_text).expandtabs(4).splitlines()
         if len(rows) > PREVIEW_LINES:
             rows[PREVIEW_LINES:] = ["…"]
         self.preview.update(text("\n".join(rows)))

@@ -95,7 +95,7 @@ class FilesystemsScreen(WithBox[None], StepScreen):
         self._propose()
         self.table.focus()
         if not machine.availability_known:
-            self.ask(machine.look_for_availability, lambda _: self._looked())
+            self.ask(machine.find_availability, lambda _: self._looked())
 
     def _looked(self) -> None:
         self._propose()
@@ -182,8 +182,8 @@ class FilesystemsScreen(WithBox[None], StepScreen):
         """`reason`: why the run needs root; empty if it does not, None if that is unknown."""
         count, warning = len(self.choices.candidates), ""
         if lacking := count - len(draft.candidates):
-            words = n_("{count} without what you must have", "{count} without what you must have", lacking)
-            warning = f" · {words}"
+            message = n_("{count} without what you must have", "{count} without what you must have", lacking)
+            warning = f" · {message}"
         if reason:
             warning += " · " + _("needs administrator rights ({reason})", reason=reason)
         self.say_estimate(count, draft, warning, _("no password needed") if reason == "" else "")

@@ -44,7 +44,7 @@ class HistoryScreen(Window[None]):
 
     CSS_PATH = "history.tcss"
     TITLE = N_("Earlier results")
-    LOOK = "full"
+    FRAME_CLASSES = "full"
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "open", N_("open")),
         Binding("c", "compare", N_("compare")),

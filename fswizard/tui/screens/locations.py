@@ -10,20 +10,20 @@ from textual.binding import Binding, BindingType
 
 from fswizard.language import N_, _, p_
 from fswizard.model.units import size_text
-from fswizard.tui.backend import Place
+from fswizard.tui.backend import Location
 from fswizard.tui.choices import toggled
 from fswizard.tui.drawing import Piece, keyed
 from fswizard.tui.screens.base import BoxScreen, TextBox
 from fswizard.tui.widgets.table import Column, Row, Table
 
 
-def on_one_disk(places: tuple[Place, ...]) -> tuple[str, ...]:
+def on_one_disk(locations: tuple[Location, ...]) -> tuple[str, ...]:
     """Default directories: those of the first disk with at least two, so that disks are not compared; otherwise all."""
     by_disk: dict[str, list[str]] = {}
-    for place in places:
-        by_disk.setdefault(place.drive, []).append(place.directory)
+    for location in locations:
+        by_disk.setdefault(location.drive, []).append(location.directory)
     several = (directories for directories in by_disk.values() if len(directories) > 1)
-    return tuple(next(several, [place.directory for place in places]))
+    return tuple(next(several, [location.directory for location in locations]))
 
 
 class LocationsScreen(BoxScreen):
@@ -54,20 +54,22 @@ class LocationsScreen(BoxScreen):
         )
 
     def on_mount(self) -> None:
-        self._places: tuple[Place, ...] = ()
+        self._locations: tuple[Location, ...] = ()
         self.chosen: tuple[str, ...] = ()
         """Ticked directories; the first one is the baseline."""
         self.say_usual()
         self.table.focus()
-        self.ask(self.wizard.backend.mounted, self._show_places)
+        self.ask(self.wizard.backend.mounted, self._show_locations)
 
-    def _show_places(self, places: tuple[Place, ...]) -> None:
-        listed = [place.directory for place in places]
-        named = tuple(place for place in self._places if place.directory not in listed)  # before the others were known
-        self._places = (*places, *named)
-        usable = tuple(place for place in self._places if not place.refusal)
-        wanted = (*self.chosen, *(self.choices.places or on_one_disk(usable)))
-        self._choose(tuple(place.directory for place in usable if place.directory in wanted))
+    def _show_locations(self, locations: tuple[Location, ...]) -> None:
+        listed = [location.directory for location in locations]
+        named = tuple(
+            location for location in self._locations if location.directory not in listed
+        )  # before the others were known
+        self._locations = (*locations, *named)
+        usable = tuple(location for location in self._locations if not location.refusal)
+        wanted = (*self.chosen, *(self.choices.locations or on_one_disk(usable)))
+        self._choose(tuple(location.directory for location in usable if location.directory in wanted))
         if len(usable) < 2:
             few = _("There is no mounted filesystem that you can write to.")
             if usable:
@@ -78,33 +80,33 @@ class LocationsScreen(BoxScreen):
     def _choose(self, chosen: tuple[str, ...]) -> None:
         """Tick exactly these directories."""
         self.chosen = chosen
-        self.table.show(map(self._row, self._places))
+        self.table.show(map(self._row, self._locations))
         self.say_usual()
 
-    def _row(self, place: Place) -> Row:
-        filesystem, free = place.filesystem or "?", size_text(place.free_bytes)
-        if place.refusal:
-            cells: tuple[Piece, ...] = ((place.directory, "$muted"), filesystem, "", "", f"✗ {_(place.refusal)}")
-            return Row(place.directory, cells)
-        baseline = _("baseline") if self.chosen[:1] == (place.directory,) else ""
-        cells = ((place.directory, "bold"), filesystem, place.drive, free, (baseline, "$text-primary"))
-        return Row(place.directory, cells, place.directory in self.chosen)
+    def _row(self, location: Location) -> Row:
+        filesystem, free = location.filesystem or "?", size_text(location.free_bytes)
+        if location.refusal:
+            cells: tuple[Piece, ...] = ((location.directory, "$muted"), filesystem, "", "", f"✗ {_(location.refusal)}")
+            return Row(location.directory, cells)
+        baseline = _("baseline") if self.chosen[:1] == (location.directory,) else ""
+        cells = ((location.directory, "bold"), filesystem, location.drive, free, (baseline, "$text-primary"))
+        return Row(location.directory, cells, location.directory in self.chosen)
 
     def say_usual(self) -> None:
-        chosen = [place for place in self._places if place.directory in self.chosen]
-        disks = sorted({place.drive for place in chosen})
-        numbers = [place.filesystem_number for place in chosen if place.filesystem_number]
-        alike = ", ".join(place.directory for place in chosen if numbers.count(place.filesystem_number) > 1)
+        chosen = [location for location in self._locations if location.directory in self.chosen]
+        disks = sorted({location.drive for location in chosen})
+        numbers = [location.filesystem_number for location in chosen if location.filesystem_number]
+        alike = ", ".join(location.directory for location in chosen if numbers.count(location.filesystem_number) > 1)
         if alike:
             warning = _("On one filesystem:")
-            words = _("{directories}. A difference between them is chance or the directory's own.", directories=alike)
+            message = _("{directories}. A difference between them is chance or the directory's own.", directories=alike)
         elif len(disks) > 1:
             warning = _("On different disks ({disks}):", disks=", ".join(disks))
-            words = _("this compares the disks along with their filesystems.")
+            message = _("this compares the disks along with their filesystems.")
         else:
             self.say(_("Each location stands for its filesystem. Nothing is formatted, and you don't need root."))
             return
-        self.say((f"! {warning} ", "$text-warning"), words)
+        self.say((f"! {warning} ", "$text-warning"), message)
 
     @on(Table.Ticked, "#places")
     def _ticked(self, event: Table.Ticked) -> None:
@@ -113,14 +115,14 @@ class LocationsScreen(BoxScreen):
     def action_directory(self) -> None:
         self.open_box(_("another directory, such as /srv/data"))
 
-    def use_directory(self, place: Place) -> None:
-        if place.directory not in [known.directory for known in self._places]:
-            self._places = (*self._places, place)
-        self._choose(tuple(dict.fromkeys((*self.chosen, place.directory))))
+    def use_directory(self, location: Location) -> None:
+        if location.directory not in [known.directory for known in self._locations]:
+            self._locations = (*self._locations, location)
+        self._choose(tuple(dict.fromkeys((*self.chosen, location.directory))))
 
     def action_forward(self) -> None:
         if len(self.chosen) < 2:
             self.refuse(_("Tick at least two locations: `space` ticks, `d` names another directory."))
             return
-        self.wizard.choose(places=self.chosen)
+        self.wizard.choose(locations=self.chosen)
         self.wizard.go_on()

@@ -38,7 +38,7 @@ class LogScreen(Window[None]):
 
     CSS_PATH = "log.tcss"
     TITLE = N_("Log")
-    LOOK = "full"
+    FRAME_CLASSES = "full"
     BINDINGS: ClassVar[list[BindingType]] = [
         *SCROLL,
         Binding("escape", "dismiss", N_("back")),

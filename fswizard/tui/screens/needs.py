@@ -36,8 +36,8 @@ class NeedsScreen(Window[None]):
 
     def _show(self) -> None:
         self.table.show(
-            Row(name, ((_(words), "bold"), (_(NEEDS[name]), "$muted")), name in self.choices.needs)
-            for name, words in FEATURES.items()
+            Row(name, ((_(message), "bold"), (_(NEEDS[name]), "$muted")), name in self.choices.needs)
+            for name, message in FEATURES.items()
             if name in NEEDS
         )
 

@@ -16,7 +16,7 @@ from fswizard.language import N_, _
 from fswizard.model.filesystem import Candidate
 from fswizard.model.layout import CHUNK, DEGRADED, LUKS, MD
 from fswizard.model.option import Option
-from fswizard.tui.candidates import conflicts, layout_options, option_words, options_of, short_name
+from fswizard.tui.candidates import conflicts, layout_options, option_text, options_of, short_name
 from fswizard.tui.drawing import Piece, lines, text
 from fswizard.tui.screens.base import Window
 from fswizard.tui.widgets.table import Column, Row, Table
@@ -33,7 +33,7 @@ class OptionsScreen(Window[str | None]):
     """Composes a candidate; dismissed with its short name."""
 
     CSS_PATH = "options.tcss"
-    LOOK = "tall"
+    FRAME_CLASSES = "tall"
     MESSAGE = "#name"
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "accept", N_("compare this")),
@@ -87,8 +87,8 @@ class OptionsScreen(Window[str | None]):
             if token in self._below and self._layout:
                 kind = self._layout.maker
             unsafe = (f"⚠ {_('unsafe')}  " if option.unsafe else "", "bold $text-error")
-            words = text(unsafe, (_(option.text), "$muted"))
-            cells: tuple[Piece, ...] = ((token, "bold"), words, (kind, "$muted"))
+            message = text(unsafe, (_(option.text), "$muted"))
+            cells: tuple[Piece, ...] = ((token, "bold"), message, (kind, "$muted"))
             rows = common if option.name.partition("=")[0] in COMMON else rare
             rows.append(Row(token, cells, token in self._ticked))
         self.table.show([*common, *rare])
@@ -96,11 +96,11 @@ class OptionsScreen(Window[str | None]):
 
     @on(DataTable.RowHighlighted)
     def _explain(self) -> None:
-        words = [text((self.table.key, "bold"))]
+        message = [text((self.table.key, "bold"))]
         if option := self._options.get(self.table.key):
             source = _("Source: {source}", source=option.source) if option.source else ""
-            words += [option_words(option), text((source, "$muted"))]
-        self.query_one("#meaning", Static).update(lines(words) if option else "")
+            message += [option_text(option), text((source, "$muted"))]
+        self.query_one("#meaning", Static).update(lines(message) if option else "")
 
     @on(Table.Ticked)
     def _tick(self, event: Table.Ticked) -> None:

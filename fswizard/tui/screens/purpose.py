@@ -143,7 +143,7 @@ class PurposeScreen(StepScreen):
         self.purposes.show([*options, *self._earlier("left"), *self._earlier("resume")])
 
     def _earlier(self, kind: str) -> list[Option]:
-        options = [Option(_words(kind, item), id=f"{kind}-{n}") for n, item in enumerate(self._runs[kind])]
+        options = [Option(_run_text(kind, item), id=f"{kind}-{n}") for n, item in enumerate(self._runs[kind])]
         return [self.purposes.heading(_(EARLIER[kind][0])), *options] if options else []
 
     @on(Options.OptionHighlighted, "#purposes")
@@ -222,7 +222,7 @@ def _purpose(name: Purpose) -> Option:
     return Option(text((f" {glyph} ", "$text-primary"), (_(title), "bold"), (f"\n   {_(why)}", "$muted")), id=name)
 
 
-def _words(kind: str, item: Any) -> Content:
+def _run_text(kind: str, item: Any) -> Content:
     """An unfinished run in one line, with the least important part at the end, which narrow screens truncate."""
     if kind == "ongoing":
         return text((" ▶ ", "$text-success"), _("Watch {run}", run=item.text))

@@ -219,10 +219,10 @@ class ReviewScreen(StepScreen):
         """Show how to start the run: by Enter, or by typing the confirmation for the next disk."""
         number, count = len(self._answers) + 1, len(self._questions)
         if count:
-            words = self.serial.ask_about(self._questions[number - 1])
+            message = self.serial.ask_about(self._questions[number - 1])
             self.serial.last = number == count
             of = _("{number} of {count}", number=number, count=count)
-            self.say((f"{of}  " if count > 1 else "", "bold $text-primary"), words)
+            self.say((f"{of}  " if count > 1 else "", "bold $text-primary"), message)
         elif self.wizard.taken_up is not None:
             self.say(keyed(_("This resumes an earlier run. `⏎` starts it.")))
         else:
@@ -235,9 +235,9 @@ class ReviewScreen(StepScreen):
             self._ask()
         elif typed not in disk.identifiers:
             kind = _(disk.kind)
-            words = _("'{typed}' is not the {kind} of {disk}.", typed=typed, kind=kind, disk=disk.title)
+            message = _("'{typed}' is not the {kind} of {disk}.", typed=typed, kind=kind, disk=disk.title)
             hint = _("Look again which disk it is: its {kind} is {identifier}.", kind=kind, identifier=disk.identifier)
-            self.show_error(Refused(words, hint))
+            self.show_error(Refused(message, hint))
         elif not self.serial.last:
             self._answers.append(typed)
             self._ask()
@@ -262,6 +262,6 @@ def prompted(commands: Iterable[str]) -> list[tuple[Piece, Piece]]:
     """Commands for `Facts`, with coloured prompts."""
     pairs: list[tuple[Piece, Piece]] = []
     for command in commands:
-        prompt, words = command.split(" ", 1)
-        pairs.append(((prompt, PROMPTS[prompt]), words))
+        prompt, message = command.split(" ", 1)
+        pairs.append(((prompt, PROMPTS[prompt]), message))
     return pairs

@@ -23,7 +23,7 @@ from fswizard.tui.screens.base import StepScreen
 from fswizard.tui.screens.log import MARKS
 from fswizard.tui.widgets.leaderboard import Leaderboard
 from fswizard.tui.widgets.lines import Lines
-from fswizard.tui.widgets.race import Race, looks_of
+from fswizard.tui.widgets.race import Race, appearances_of
 from fswizard.tui.widgets.rates import Rates
 from fswizard.tui.widgets.table import Facts
 
@@ -32,7 +32,7 @@ FRAME_S = 0.25
 SPINNER = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 SPINNER_S = 0.5
 """Interval of the spinner, which shows that the screen is not frozen."""
-NOTES_SHOWN = 20
+MOST_NOTES = 20
 WITH_RESULT = ("finished", "time-up", "budget-used", "stopped")
 
 
@@ -110,7 +110,7 @@ class RunScreen(StepScreen):
         for drawing in self.query(Lines):
             drawing.show(state)
         notes = [entry for entry in state.log if isinstance(entry, LogNote) and entry.kind != "step"]
-        newest = tuple((MARKS[note.kind], (note.display_text, "$muted")) for note in reversed(notes[-NOTES_SHOWN:]))
+        newest = tuple((MARKS[note.kind], (note.display_text, "$muted")) for note in reversed(notes[-MOST_NOTES:]))
         if newest != self.notes.pairs:
             self.notes.show(newest)
             self.notes.set_class(not notes, "-none")
@@ -136,7 +136,7 @@ class RunScreen(StepScreen):
             least = p_("round", "of at least {rounds}", rounds=plan.minimum_rounds)
             parts = [text(parts[0], (f" {least}", "$muted"))]
         if step.candidate:
-            parts.append(text((step.candidate, looks_of(plan)[step.candidate].ink)))
+            parts.append(text((step.candidate, appearances_of(plan)[step.candidate].ink)))
         if step.workload:
             parts.append(text(_(step.title)))
         return text((" · ", "$muted")).join(parts)
@@ -149,8 +149,8 @@ class RunScreen(StepScreen):
             return text(_(problem.hint_without_switches if problem else state.ended.text))
         if monitor.stopping:
             stopping = (f"{_('Stopping:')} ", "bold $text-warning")
-            words = _(state.step.title) if state.step else ""
-            return text(stopping, f"{_('removing everything the run made.')} ", (words, "$muted"))
+            message = _(state.step.title) if state.step else ""
+            return text(stopping, f"{_('removing everything the run made.')} ", (message, "$muted"))
         if state.paused:
             return filled(
                 _("{paused} before the next filesystem; the current one finishes first. {key} resumes."),
@@ -162,13 +162,13 @@ class RunScreen(StepScreen):
     def _times(self) -> str:
         """Elapsed time, maximum remaining time, and total cost."""
         state, elapsed_s = self._run.state, self._run.elapsed_s
-        words = _("{time} elapsed", time=duration_text(elapsed_s))
+        message = _("{time} elapsed", time=duration_text(elapsed_s))
         if state.left_s:
-            words += " · " + _("at most {time} to go", time=duration_text(state.left_s))
+            message += " · " + _("at most {time} to go", time=duration_text(state.left_s))
         if not state.ended:
             budget = budget_text(state.plan, state.outlook, elapsed_s=elapsed_s)
-            words += "   " + _("Takes {budget}", budget=budget)
-        return words
+            message += "   " + _("Takes {budget}", budget=budget)
+        return message
 
     def _outlook(self) -> str:
         """When a verdict, or a narrower one, is expected."""

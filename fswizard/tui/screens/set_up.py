@@ -49,7 +49,7 @@ class SetUpScreen(Window[None]):
 
     CSS_PATH = "set_up.tcss"
     TITLE = N_("Set it up")
-    LOOK = "broad"
+    FRAME_CLASSES = "broad"
     HELP = N_(
         "Choose the disk or partition that gets this filesystem for good. Everything on it is lost, so it "
         "is checked like a disk for a test, and you confirm it in the review, which shows the exact commands.\n\n"
@@ -202,7 +202,7 @@ class SetUpReview(Window[None]):
     CSS_PATH = "set_up.tcss"
     TITLE = N_("Review")
     AUTO_FOCUS = ""
-    LOOK = "full"
+    FRAME_CLASSES = "full"
     HELP = N_(
         "These are the exact commands, in order, as root; $uuid is what blkid prints, $stamp the time. They start only "
         "after you type the serial number of the disk, or another name of it if that isn't unique.\n\n"

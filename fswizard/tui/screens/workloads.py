@@ -126,16 +126,16 @@ class WorkloadsScreen(WithBox[None], StepScreen):
             self._say_absent()
         elif draft is not None:
             budget_s = self.choices.budget_s
-            count = len(self.choices.places if self.choices.comparing else self.choices.candidates)
+            count = len(self.choices.locations if self.choices.comparing else self.choices.candidates)
             warning = ""
             if draft.expected_s > budget_s:
-                words = n_(
+                message = n_(
                     "{duration} may be too short for {count} round: more time gives a clearer result",
                     "{duration} may be too short for {count} rounds: more time gives a clearer result",
                     draft.minimum_rounds,
                     duration=duration_text(budget_s),
                 )
-                warning = f"\n! {words}"
+                warning = f"\n! {message}"
             self.say_estimate(count, draft, warning)
         self.set_class(bool(self.problem or self.absent), "-problem")
         self._show_limits()
@@ -147,18 +147,18 @@ class WorkloadsScreen(WithBox[None], StepScreen):
 
     def _too_large(self) -> str:
         """Why there is not enough space for the recipe, in a sentence; empty if there is."""
-        choices, place = self.choices, self.wizard.machine.place_for(self.choices)
+        choices, location = self.choices, self.wizard.machine.location_for(self.choices)
         if choices.devices and choices.device_bytes < self.recipe.image_bytes:
             size, room = binary_text(self.recipe.image_bytes), binary_text(choices.device_bytes)
             return _("It needs {size}, and there are {room}.", size=size, room=room)
-        return too_large(self.recipe, place, choices.images) if place else ""
+        return too_large(self.recipe, location, choices.images) if location else ""
 
     def _say_absent(self) -> None:
         from fswizard.session import packages_of
         from fswizard.system.programs import install_hint
 
         programs = sorted({program for names in self.absent.values() for program in names})
-        words = n_(
+        message = n_(
             "{programs} is not installed. These tests need it: {tests}.",
             "{programs} are not installed. These tests need them: {tests}.",
             len(programs),
@@ -167,7 +167,7 @@ class WorkloadsScreen(WithBox[None], StepScreen):
         )
         mend = keyed(_("`x` leaves them out.")) if self._present else ""
         hint = f"\n{install_hint(*packages_of(programs))}\n"
-        self.say(("✗ ", "bold $text-error"), (words, "$text-error"), hint, mend, problem=True)
+        self.say(("✗ ", "bold $text-error"), (message, "$text-error"), hint, mend, problem=True)
 
     @property
     def _present(self) -> tuple[Workload, ...]:
@@ -274,8 +274,8 @@ class WorkloadsScreen(WithBox[None], StepScreen):
         self.wizard.choose(recipe=recipe.on(self.choices.drive), time_limit_s=None)
         self._list()
         self.close_box()
-        words = _("Saved as {name} in {file}.", name=recipe.name, file=recipe.source)
-        self.say(("✓ ", "bold $text-success"), words)
+        message = _("Saved as {name} in {file}.", name=recipe.name, file=recipe.source)
+        self.say(("✓ ", "bold $text-success"), message)
 
 
 def _limit(value: str, keys: str) -> Content:

@@ -42,16 +42,16 @@ class KeyBar(Footer, can_focus=False):
 
     def __init__(self) -> None:
         super().__init__(compact=True)
-        self._shown: list[tuple[str, str]] = []
+        self._displayed: list[tuple[str, str]] = []
         self._width = self.app.size.width
 
     def compose(self) -> ComposeResult:
-        shown = [active.binding for active in keys(self.screen)]
-        words, room = p_("key", "more"), self._width
-        menu = any(binding.key == MENU for binding in shown)
+        displayed = [active.binding for active in keys(self.screen)]
+        message, room = p_("key", "more"), self._width
+        menu = any(binding.key == MENU for binding in displayed)
         if menu:
-            room -= cell_len(f" ^p {words}")
-        for binding in sorted(shown, key=lambda binding: RANK.get(binding.key, 1)):
+            room -= cell_len(f" ^p {message}")
+        for binding in sorted(displayed, key=lambda binding: RANK.get(binding.key, 1)):
             if binding.key != MENU:
                 name, what = display(binding.key), description(binding)
                 room -= cell_len(f"{name} {what}")
@@ -60,7 +60,7 @@ class KeyBar(Footer, can_focus=False):
                 room -= GAP
                 yield FooterKey(binding.key, name, what, binding.action)
         if menu:
-            more = FooterKey(MENU, "^p", words, "app.command_palette", classes="-command-palette")
+            more = FooterKey(MENU, "^p", message, "app.command_palette", classes="-command-palette")
             more.tooltip = _("All keys")
             yield more
 
@@ -74,8 +74,8 @@ class KeyBar(Footer, can_focus=False):
         if not self.is_attached or screen is not self.screen:
             return
         now = [(active.binding.key, description(active.binding)) for active in keys(screen)]
-        if now != self._shown:
-            self._shown = now
+        if now != self._displayed:
+            self._displayed = now
             super().bindings_changed(screen)
 
 

@@ -59,8 +59,8 @@ class _Drawn:
         title = min(_widest(chart.title for chart in self.charts), width // 4)
         name = min(_widest(bar.title for bar in bars), width // 3)
         room = width - name - figure - remark - 8
-        beside = width >= WIDE and room - title >= SHORTEST
-        if beside:
+        inline = width >= WIDE and room - title >= SHORTEST
+        if inline:
             room -= title
         length = max(SHORTEST, min(LONGEST, room))
         for number, chart in enumerate(self.charts):
@@ -73,7 +73,7 @@ class _Drawn:
                 drawn = _bar(bar, length, figure) if bar.figure else signed("failed", bar.remark)
                 rows.add_row(as_rich(self.widget, bar.title), as_rich(self.widget, drawn))
             heading = as_rich(self.widget, (chart.title, "" if chart.weight else "$muted"))
-            if beside:
+            if inline:
                 both = Table.grid(padding=(0, 2, 0, 0))
                 both.add_column(width=title, overflow="fold")
                 both.add_row(heading, rows)

@@ -12,7 +12,7 @@ from fswizard.model.units import figure_text, speed_text
 from fswizard.tui.drawing import signed, text
 from fswizard.tui.widgets.braille import swatch
 from fswizard.tui.widgets.lines import Lines, fitted
-from fswizard.tui.widgets.race import looks_of
+from fswizard.tui.widgets.race import appearances_of
 
 BEYOND = 1.6
 """Intervals are cut at this multiple of the best ratio, as wide ones would leave no space for the rest."""
@@ -27,28 +27,28 @@ class Leaderboard(Lines):
         title, rounds = _("Leaderboard"), state.analysis.rounds if state.analysis else 0
         if rounds:
             title = n_("Leaderboard after {count} round", "Leaderboard after {count} rounds", rounds)
-        looks, ratios = looks_of(state.plan), state.standing
+        appearances, ratios = appearances_of(state.plan), state.standing
         first_look = state.first_look if not state.race.trials else {}
         if first_look:
             title = _("First look")
-            ratios = tuple(Ratio(name, "", "", first_look.get(name, 0.0)) for name in looks)
+            ratios = tuple(Ratio(name, "", "", first_look.get(name, 0.0)) for name in appearances)
         best = max(ratio.ratio for ratio in ratios)
         whole = max(min(ratio.high or ratio.ratio, BEYOND * best) for ratio in ratios) or 1.0
         rule = "─" * (width - 1 - cell_len(title))
         lines = [text(("─", "$line"), (title, "bold $muted"), (rule, "$line"))]
-        for place, ratio in enumerate(ratios):
-            look = looks[ratio.candidate]
-            style = "$muted strike" if state.out(ratio.candidate) else f"bold {look.ink}"
-            number = "" if first_look else _place(state, ratio, place)
-            name = text(number, (f" {swatch(look.texture)} ", look.ink), (ratio.candidate, style))
+        for rank, ratio in enumerate(ratios):
+            appearance = appearances[ratio.candidate]
+            style = "$muted strike" if state.out(ratio.candidate) else f"bold {appearance.ink}"
+            number = "" if first_look else _rank(state, ratio, rank)
+            name = text(number, (f" {swatch(appearance.texture)} ", appearance.ink), (ratio.candidate, style))
             verdict = _verdict(state, ratio)
             if first_look:
                 verdict = text(figure_text(ratio.ratio, "B/s") if ratio.ratio else "–")
             if width >= ONE_LINE:
-                bar = _bar(ratio, whole, look.ink, width - NAME - VERDICT)
+                bar = _bar(ratio, whole, appearance.ink, width - NAME - VERDICT)
                 lines.append(fitted(name, NAME - 1) + " " + fitted(verdict, VERDICT) + bar)
             else:
-                bar = _bar(ratio, whole, look.ink, width - 3)
+                bar = _bar(ratio, whole, appearance.ink, width - 3)
                 lines += [fitted(name, width - verdict.cell_length) + verdict, Content("   ") + bar]
         return lines
 
@@ -64,14 +64,14 @@ def _bar(ratio: Ratio, whole: float, ink: str, width: int) -> Content:
     return text((bar, f"{ink} on $panel"), (" " * (width - high), "on $panel"))
 
 
-def _place(state: RunState, ratio: Ratio, place: int) -> Content:
+def _rank(state: RunState, ratio: Ratio, rank: int) -> Content:
     """Rank, and whether it rose or fell in the last round."""
     if ratio.ratio <= 0:
         return text(("– ", "$muted"))
     before = state.order_before
-    moved = before.index(ratio.candidate) - place if ratio.candidate in before else 0
+    moved = before.index(ratio.candidate) - rank if ratio.candidate in before else 0
     arrow = ("↑", "$text-success") if moved > 0 else ("↓", "$text-error")
-    return text((f"{place + 1}", "bold"), arrow if moved else " ")
+    return text((f"{rank + 1}", "bold"), arrow if moved else " ")
 
 
 def _verdict(state: RunState, ratio: Ratio) -> Content:

@@ -44,7 +44,7 @@ class Lines(Widget):
         base = self.visual_style
         line = self._lines[y] if y < len(self._lines) else Content("")
         parts = line.render(base, end="", parse_style=self.app.stylesheet.parse_style)
-        strip = Strip(Segment(words, (base + style).rich_style) for words, style in parts)
+        strip = Strip(Segment(message, (base + style).rich_style) for message, style in parts)
         return strip.adjust_cell_length(self.size.width, base.rich_style)
 
 

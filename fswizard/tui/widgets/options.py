@@ -33,10 +33,10 @@ class Options(OptionList, inherit_bindings=False):
         self.action_first()
         self.highlight(key)
 
-    def heading(self, words: str) -> Option:
+    def heading(self, message: str) -> Option:
         """A heading with a rule for the options below it; it cannot be chosen."""
         line = self.app.stylesheet.parse_style("$line").rich_style
-        return Option(Rule(as_rich(self, (words, "bold $muted")), align="left", style=line), disabled=True)
+        return Option(Rule(as_rich(self, (message, "bold $muted")), align="left", style=line), disabled=True)
 
     @property
     def keys(self) -> list[str]:

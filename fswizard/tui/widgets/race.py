@@ -30,7 +30,7 @@ Ground = tuple[tuple[str, str], ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class Appearance:
     """Colour and texture of a candidate, the same wherever it is drawn."""
 
     ink: str
@@ -38,16 +38,16 @@ class Look:
     """Distinguishes candidates of the same filesystem, which share a colour."""
 
 
-COLOURLESS = Look("$line")
+COLOURLESS = Appearance("$line")
 
 
-def looks_of(plan: Plan) -> Mapping[str, Look]:
+def appearances_of(plan: Plan) -> Mapping[str, Appearance]:
     """By name of the candidate."""
-    looks: dict[str, Look] = {}
+    appearances: dict[str, Appearance] = {}
     for candidate in plan.measured:
         ink = filesystem_ink(kind_of(plan, candidate.name))
-        looks[candidate.name] = Look(ink, sum(look.ink == ink for look in looks.values()))
-    return looks
+        appearances[candidate.name] = Appearance(ink, sum(appearance.ink == ink for appearance in appearances.values()))
+    return appearances
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +57,7 @@ class Slot:
     round: int
     candidate: str
     """Empty for a future trial."""
-    look: Look
+    appearance: Appearance
     measured: bool
     """It is being measured now."""
 
@@ -73,12 +73,12 @@ class TimeLine:
     """Cells of the whole line."""
     discarded: tuple[int, ...]
     """Rounds that do not count."""
-    looks: Mapping[str, Look] = field(compare=False)
+    appearances: Mapping[str, Appearance] = field(compare=False)
 
     @classmethod
     def of(cls, state: RunState, width: int) -> TimeLine:
         """The time line for a width; the oldest rounds are omitted if necessary."""
-        step, discarded, looks = state.measuring_step, state.result.discarded_rounds, looks_of(state.plan)
+        step, discarded, appearances = state.measuring_step, state.result.discarded_rounds, appearances_of(state.plan)
         names: dict[int, list[str]] = {}
         for number, name in state.race.trials:
             names.setdefault(number, []).append(name)
@@ -89,7 +89,7 @@ class TimeLine:
         now = (step.round, step.candidate) if step is not None else None
         rounds = []
         for number in sorted(names):
-            counted = {} if number in discarded else looks
+            counted = {} if number in discarded else appearances
             slots = (Slot(number, name, counted.get(name, COLOURLESS), now == (number, name)) for name in names[number])
             if names[number]:
                 rounds.append(tuple(slots))
@@ -97,7 +97,7 @@ class TimeLine:
             rounds.pop(0)
         count = sum(map(len, rounds))
         each = max(1, (width - len(GAP) * (len(rounds) - 1)) // max(1, count))
-        return cls(tuple(rounds), each, width, discarded, looks)
+        return cls(tuple(rounds), each, width, discarded, appearances)
 
     def heads(self) -> list[Content]:
         """The number of each round, and the name above each trial."""
@@ -105,11 +105,11 @@ class TimeLine:
         numbers, names = [], []
         for slots in self.rounds:
             width, number = self.each * len(slots), slots[0].round
-            words = _("round {round}", round=number) if width >= 9 else f"{number}"
-            numbers.append(fitted((words, "$muted"), width))
+            message = _("round {round}", round=number) if width >= 9 else f"{number}"
+            numbers.append(fitted((message, "$muted"), width))
             heads = []
             for slot in slots:
-                ink = f"bold underline {slot.look.ink}" if slot.measured else slot.look.ink
+                ink = f"bold underline {slot.appearance.ink}" if slot.measured else slot.appearance.ink
                 name = fitted((slot.candidate or "·", ink), room, ellipsis=room > 3)
                 heads.append(fitted(name, self.each))
             names.append(Content("").join(heads))
@@ -145,13 +145,13 @@ def drawn(lane: Lane, line: TimeLine, height: int, done: float) -> list[Content]
         columns = []
         for slot in slots:
             measurement = lane.measurements.get((slot.round, slot.candidate))
-            shape, ink = ("",) * len(ground), slot.look.ink
+            shape, ink = ("",) * len(ground), slot.appearance.ink
             if measurement is not None and measurement.failed:
                 shape, ink = (*shape[1:], "✗"), "$text-error"
             elif measurement is not None and lane.level(measurement):
                 share = done if done and slot.measured and measurement.figure is None else 1.0
                 reach = share * (line.each - 0.5 if line.each > 1 else 1.0)
-                shape = area(_heights(lane, measurement), reach, len(ground), slot.look.texture)
+                shape = area(_heights(lane, measurement), reach, len(ground), slot.appearance.texture)
             columns.append(_column(shape, ink, line.each, ground))
         rounds.append([Content("").join(row) for row in zip(*columns)])
     return [_title(lane, line, bool(done)), *map(GAP.join, zip(*rounds))]
@@ -190,10 +190,12 @@ def _title(lane: Lane, line: TimeLine, measured: bool) -> Content:
     unit, figures = lane.workload.metric.unit, list[Content]()
     for candidate, figure in lane.figures(line.discarded).items():
         weight = "" if figures else "bold"
-        figures.append(text("  ", (candidate, line.looks[candidate].ink), (f" {figure_text(figure, unit)}", weight)))
+        figures.append(
+            text("  ", (candidate, line.appearances[candidate].ink), (f" {figure_text(figure, unit)}", weight))
+        )
     if lane.bare:
-        words = p_("without a filesystem", "disk {figure}", figure=figure_text(lane.bare, unit))
-        figures.append(text("  ", (words, "$muted")))
+        message = p_("without a filesystem", "disk {figure}", figure=figure_text(lane.bare, unit))
+        figures.append(text("  ", (message, "$muted")))
     room = line.width - min(name.cell_length, line.width // 2)
     while sum(figure.cell_length for figure in figures) > room:
         figures.pop()

@@ -12,7 +12,7 @@ from fswizard.model.units import figure_text, seconds_text
 from fswizard.tui.drawing import text
 from fswizard.tui.widgets.braille import area
 from fswizard.tui.widgets.lines import Lines, fitted
-from fswizard.tui.widgets.race import looks_of
+from fswizard.tui.widgets.race import appearances_of
 
 FIGURE = 12
 """Cells of a figure."""
@@ -28,7 +28,7 @@ class Rates(Lines):
         if progress:
             rate, latency_s, worst_s = progress.rate, progress.latency_s, progress.worst_latency_s
         going = step is not None and state.measured == step.number
-        ink = looks_of(state.plan)[step.candidate].ink if step and step.candidate else "$text-primary"
+        ink = appearances_of(state.plan)[step.candidate].ink if step and step.candidate else "$text-primary"
         figures = {
             p_("rate", "now"): "–" if rate is None else figure_text(rate, state.rate_unit),
             _("latency"): "–" if latency_s is None else seconds_text(latency_s),
@@ -38,10 +38,10 @@ class Rates(Lines):
             Content("").join(fitted((label, "$muted"), FIGURE) for label in figures),
             Content("").join(fitted((figure, f"bold {ink}"), FIGURE) for figure in figures.values()),
         ]
-        beside = height == len(rows)
-        room = width - FIGURE * len(figures) if beside else width
+        inline = height == len(rows)
+        room = width - FIGURE * len(figures) if inline else width
         rates = state.rates or (0.0,)
         top, share = max(rates) or 1.0, state.fraction if going and state.fraction else 1.0
-        curve = area(tuple(rate / top for rate in rates), share * room, height if beside else height - len(rows))
+        curve = area(tuple(rate / top for rate in rates), share * room, height if inline else height - len(rows))
         drawn = [text((row, ink if going else "$line")) for row in curve if state.rates]
-        return [row + part for row, part in zip_longest(rows, drawn, fillvalue=Content(""))] if beside else rows + drawn
+        return [row + part for row, part in zip_longest(rows, drawn, fillvalue=Content(""))] if inline else rows + drawn

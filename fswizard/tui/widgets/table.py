@@ -34,7 +34,7 @@ TICKS = {True: ("[✓]", "bold $text-primary"), False: ("[ ]", "$muted"), None: 
 def as_rich(widget: Widget, piece: Piece) -> Text:
     """`piece` as Rich text in the colours of the theme, for Textual widgets that require that."""
     parts = text(piece).render(Style(), end="", parse_style=widget.app.stylesheet.parse_style)
-    return Text.assemble(*((words, style.rich_style) for words, style in parts))
+    return Text.assemble(*((message, style.rich_style) for message, style in parts))
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +89,7 @@ class Table(DataTable[Text], inherit_bindings=False):
         self.show_header = any(column.title for column in columns)
         self._shape: Sequence[Column] = columns
         self._ticks = ticks
-        self._rows_shown: tuple[Row, ...] = ()
+        self._displayed_rows: tuple[Row, ...] = ()
 
     def show(self, rows: Iterable[Row], columns: Sequence[Column] = ()) -> None:
         """Replace the rows, and the columns unless `columns` is empty."""
@@ -97,18 +97,18 @@ class Table(DataTable[Text], inherit_bindings=False):
         if columns:
             self._shape = columns
             self.show_header = any(column.title for column in columns)
-        self._rows_shown = tuple(rows)
+        self._displayed_rows = tuple(rows)
         self._fill(key)
 
     @property
     def keys(self) -> list[str]:
         """Keys of all rows, from top to bottom."""
-        return [row.key for row in self._rows_shown]
+        return [row.key for row in self._displayed_rows]
 
     @property
     def key(self) -> str:
         """Key of the highlighted row; empty without rows."""
-        return self.keys[self.cursor_row] if self.cursor_row < len(self._rows_shown) else ""
+        return self.keys[self.cursor_row] if self.cursor_row < len(self._displayed_rows) else ""
 
     def highlight(self, key: str) -> None:
         """Highlight the row with that key, if it exists."""
@@ -119,7 +119,7 @@ class Table(DataTable[Text], inherit_bindings=False):
         return self._ticks if action == "tick" else True
 
     def action_tick(self) -> None:
-        row = self._rows_shown[self.cursor_row] if self._rows_shown else None
+        row = self._displayed_rows[self.cursor_row] if self._displayed_rows else None
         if row is not None and row.ticked is not None:
             self.post_message(self.Ticked(self, row.key))
 
@@ -140,7 +140,7 @@ class Table(DataTable[Text], inherit_bindings=False):
         if not self.is_attached:
             return
         offset = self.scroll_offset
-        cells = [[as_rich(self, cell) for cell in row.cells] for row in self._rows_shown]
+        cells = [[as_rich(self, cell) for cell in row.cells] for row in self._displayed_rows]
         widths = self._widths(cells)
         columns = [(number, column) for number, column in enumerate(self._shape) if widths[number]]
         with self.prevent(DataTable.RowHighlighted):
@@ -150,7 +150,7 @@ class Table(DataTable[Text], inherit_bindings=False):
             for number, column in columns:
                 title = Text(column.title, justify="right" if column.right else "left")
                 self.add_column(title, width=widths[number])
-            for row, line in zip(self._rows_shown, cells):
+            for row, line in zip(self._displayed_rows, cells):
                 texts = [as_rich(self, TICKS[row.ticked])] if self._ticks else []
                 for number, column in columns:
                     line[number].justify = "right" if column.right else "left"
@@ -194,17 +194,17 @@ class Facts(Static):
         grid = rich_table.Table.grid(padding=(0, 2 if any(text(a).cell_length > 2 for a, _ in self.pairs) else 1, 0, 0))
         grid.add_column(no_wrap=True)
         grid.add_column(ratio=1, overflow="fold")
-        for number, (name, words) in enumerate(self.pairs):
+        for number, (name, message) in enumerate(self.pairs):
             if spaced and number:
                 grid.add_row()
             plain = text((name, "bold $muted")) if isinstance(name, str) else text(name)
-            grid.add_row(as_rich(self, plain), as_rich(self, words))
+            grid.add_row(as_rich(self, plain), as_rich(self, message))
         self.update(grid)
 
     @property
     def plain(self) -> str:
         """All its text, as lines."""
-        return "\n".join(f"{text(name).plain} {text(words).plain}" for name, words in self.pairs)
+        return "\n".join(f"{text(name).plain} {text(message).plain}" for name, message in self.pairs)
 
     def on_mount(self) -> None:
         self.app.theme_changed_signal.subscribe(self, lambda _: self.show(self.pairs))
