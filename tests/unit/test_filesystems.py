@@ -161,6 +161,7 @@ def test_needs_are_compared_with_what_a_filesystem_offers() -> None:
         ("md:raid5+ext4:stride=16", "the layout sets this itself", ""),
         ("luks+ext4:aged", "can't be aged", "Leave aged out"),
         ("lusk+ext4", "can't be put on lusk", "Did you mean luks?"),
+        ("ext4:noatime,relatime", "ext4: noatime and relatime can't be combined.", "Leave one"),
         ("btrfs:raid1,data=dup", "can't be combined", "Leave one"),
         ("btrfs:degraded", "none can be missing", "raid1,degraded"),
         ("ext4,xfs", "'ext4,xfs' is more than one candidate.", 'Put ; between them: "ext4; xfs".'),
