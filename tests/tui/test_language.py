@@ -14,12 +14,13 @@ from tests.fakes.wizard import Clock, FakeMachine, running_state
 from tests.tui.driving import screen_text, settled
 
 TRANSLATED = {"Filesystems": "Dateisysteme", "help": "Hilfe", "Help": "Über diese Seite", "Run": "Lauf"}
+VIDEO = {"Copying a video onto the disk": "Video kopieren"}
 
 
 @pytest.fixture(autouse=True)
 def german(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A translation of few sentences."""
-    catalog = catalog_of("de", TRANSLATED)
+    catalog = catalog_of("de", {**TRANSLATED, **VIDEO})
     known(catalog, tmp_path, monkeypatch)
 
 
@@ -59,5 +60,6 @@ async def test_a_run_goes_on_in_another_language() -> None:
         await pilot.press("f4")
         await settled(pilot)
         assert "Lauf" in screen_text(wizard)
+        assert all(title in screen_text(wizard) for title in VIDEO.values())
         assert wizard.running is running
         assert not running.stopping

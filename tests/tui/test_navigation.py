@@ -347,7 +347,7 @@ async def test_a_run_that_begins_below_a_window_is_shown_without_it() -> None:
 
 async def test_keys_for_which_there_is_no_room_are_left_out_of_the_footer() -> None:
     async with app("drive").run_test(size=(60, 15)) as pilot:
-        await at_step(pilot, "drive")
+        await shows(pilot, "a scratch image of ◂ 5 GiB ▸")
         for width, last in ((60, "esc back  ^p more"), (90, "F1 help  ^p more"), (60, "esc back  ^p more")):
             await pilot.resize_terminal(width, 15)
             await until(pilot, lambda last=last: footer(pilot.app).endswith(last), last)  # type: ignore[misc]

@@ -6,6 +6,7 @@ import threading
 from dataclasses import replace
 
 import pytest
+from textual import events
 from textual.widgets import Input
 
 from fswizard.disks.choice import Offer
@@ -14,11 +15,11 @@ from fswizard.errors import RunFailed
 from fswizard.model.drive import Drive
 from fswizard.model.plan import Target
 from fswizard.tui.app import FswizardApp
-from fswizard.tui.screens.set_up import SetUpScreen
+from fswizard.tui.screens.set_up import SetUpReview, SetUpScreen
 from fswizard.tui.widgets.table import Table
 from tests.fakes.setting_up import DONE, SettingUp
 from tests.fakes.wizard import ARCHIVE, NEW, OLD, Clock, finished_result
-from tests.tui.driving import TIMEOUT_S, at_step, footer, screen_text, shows, until
+from tests.tui.driving import TIMEOUT_S, at_step, footer, screen_text, settled, shows, until
 
 SERIAL = NEW.serial
 
@@ -171,3 +172,22 @@ async def test_it_says_that_it_is_looking_until_it_is_known_that_no_disk_can_be_
         assert "Looking for disks …" in screen_text(app)
         machine.known.set()
         await shows(pilot, "✗ sdb1 is mounted on /mnt/archive.")
+
+
+async def test_a_disk_that_vanishes_gives_way_to_another_only_after_that_was_read() -> None:
+    machine = SettingUp(DONE)
+    app = FswizardApp(machine, start="result", result=finished_result(machine), clock=Clock())
+    async with app.run_test(size=(80, 24)) as pilot:
+        await at_step(pilot, "result")
+        await shows(pilot, "u set up")
+        await pilot.press("u")
+        await shows(pilot, "⏎ shows the exact commands")
+        machine.drives = (OLD,)
+        await shows(pilot, f"! {NEW.name} is not attached any more.")
+        await pilot.press("enter")
+        await shows(pilot, "Nothing has happened yet")
+        for _ in range(3):  # at once, as a slow connection delivers them
+            app.post_message(events.Key("enter", None))
+        await shows(pilot, "To confirm, type its")
+        await settled(pilot)
+        assert sum(isinstance(screen, SetUpReview) for screen in app.screen_stack) == 1

@@ -80,7 +80,7 @@ class DriveScreen(BoxScreen):
     def body(self) -> ComposeResult:
         yield TextBox(id="directory")
         yield Table(*drive_columns(), id="drives")
-        yield Table(Column(_("Measure on"), flexible=True), Column(flexible=True), ticks=True, id="targets")
+        yield Table(Column(_("Measure on"), flexible=True, least=30), Column(flexible=True), ticks=True, id="targets")
         with VerticalScroll(id="panels", can_focus=False):
             with VerticalScroll(classes="details", can_focus=False) as details:
                 details.border_title = _("About this disk")

@@ -112,7 +112,8 @@ class SetUpScreen(Window[None]):
 
     def _list(self) -> None:
         """List the usable devices of each disk, or the objection; the default is highlighted until the user moves."""
-        before, self._offers, rows = self.table.key, {}, []
+        before, known, rows = self.table.key, self._offers, []
+        self._offers = {}
         for facts in (self._machine.disks or {}).values():
             self._machine.ask_for_offers(facts)
             offers, drive = facts.offers or (), facts.drive
@@ -127,7 +128,7 @@ class SetUpScreen(Window[None]):
                 model = drive.model or _("no model name")
                 rows.append(Row(offer.path, ((offer.name, "bold"), model, size_text(offer.size_bytes), on_it)))
         if before and before not in self._offers:
-            self._gone = before.rpartition("/")[2]
+            self._gone = known[before].name
         self.table.show(rows)
         if before == self._proposed:
             best = max(self._offers.values(), key=self._suits, default=None)

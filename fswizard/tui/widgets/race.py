@@ -131,15 +131,15 @@ class Race(Lines):
         first = max(0, min(current - room // 2, len(lanes) - room))
         for number in range(first, min(first + room, len(lanes))):
             measured = step is not None and number == current
-            rows += drawn(lanes[number], line, each, (state.fraction or 1.0) if measured else 0.0)
+            rows.append(_title(lanes[number], line, measured))
+            rows += drawn(lanes[number], line, each - 1, (state.fraction or 1.0) if measured else 0.0)
         return rows
 
 
 @lru_cache(maxsize=64)
 def drawn(lane: Lane, line: TimeLine, height: int, done: float) -> list[Content]:
-    """Title of a lane and the shapes of its trials; `done` is the completed share of its current step, 0 without
-    one."""
-    ground = _ground(lane, height - 1)
+    """The shapes of a lane's trials; `done` is the completed share of its current step, 0 without one."""
+    ground = _ground(lane, height)
     rounds = []
     for slots in line.rounds:
         columns = []
@@ -154,7 +154,7 @@ def drawn(lane: Lane, line: TimeLine, height: int, done: float) -> list[Content]
                 shape = area(_heights(lane, measurement), reach, len(ground), slot.appearance.texture)
             columns.append(_column(shape, ink, line.each, ground))
         rounds.append([Content("").join(row) for row in zip(*columns)])
-    return [_title(lane, line, bool(done)), *map(GAP.join, zip(*rounds))]
+    return list(map(GAP.join, zip(*rounds)))
 
 
 def _heights(lane: Lane, measurement: Measurement) -> tuple[float, ...]:

@@ -47,7 +47,7 @@ class Column:
     optional: bool = False
     """Omitted if the terminal is too narrow."""
     flexible: bool = False
-    """Takes the remaining width, and is truncated to it."""
+    """Takes the remaining width, and is truncated to it; of several the last takes what the others don't need."""
     least: int = LEAST_FLEXIBLE
     """Minimum width of a flexible column, for which optional columns are dropped."""
 
@@ -176,8 +176,12 @@ class Table(DataTable[Text], inherit_bindings=False):
             if room < wanted and self._shape[number].optional:
                 room += widths[number] + 2
                 widths[number] = 0
-        for number in flexible:
-            widths[number] = max(4, room // len(flexible))
+        for position, number in enumerate(flexible, 1 - len(flexible)):
+            share = room // (1 - position)
+            if position:  # what it does not need is left to the last one
+                share = min(widths[number], max(share, self._shape[number].least))
+            widths[number] = max(4, share)
+            room -= widths[number]
         return widths
 
 
