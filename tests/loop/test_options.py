@@ -145,6 +145,24 @@ def test_values_at_both_ends_work(name: str, bench: Bench, tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize(
+    "name",
+    [
+        "exfat:cluster=4k",
+        "exfat:cluster=32m",
+        "fat32:cluster=1",
+        "fat32:cluster=128",
+        "ext2:reserved=50",
+        "jfs:log=1",
+        "nilfs2:reserved=49",
+    ],
+)
+def test_values_at_both_ends_are_taken_by_mkfs(name: str, bench: Bench) -> None:
+    candidate = parse_candidate(name)
+    require_mkfs(candidate.filesystem)
+    run(*planned(candidate, FORMAT, bench.disk(4 << 30).path))
+
+
+@pytest.mark.parametrize(
     ("name", "shown"),
     [
         ("ext4:noatime,commit=30", {"noatime", "commit=30"}),

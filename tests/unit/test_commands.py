@@ -10,6 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import cast
 
+import psutil
 import pytest
 
 from fswizard.errors import Missing, RunFailed
@@ -53,6 +54,13 @@ async def test_a_started_program_is_read_while_it_runs(tmp_path: Path, time: Sim
     assert [chunk async for chunk in chunks] == [b"two\n"]
     finished = await process.wait()
     assert (finished.exit_code, finished.stdout, finished.stderr, finished.wall_s) == (4, b"", b"three\n", 7.0)
+
+
+async def test_killing_a_started_program_ends_what_it_started() -> None:
+    process = await commands.start(["sh", "-c", "sleep 1000 & echo $!; wait"])
+    child = psutil.Process(int((await anext(aiter(process.chunks()))).decode()))
+    await process.kill()
+    child.wait(60)
 
 
 @pytest.mark.parametrize("own_session", [True, False])
