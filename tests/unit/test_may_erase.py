@@ -128,14 +128,17 @@ MATRIX: tuple[Row, ...] = (
     ("read-only", {"BLOCK/ro": "1"}, {}, "read-only", "read-only"),
     ("read-only partition", {"BLOCK/sdb1/ro": "1"}, {}, "read-only", "read-only"),
     ("zones to be written in order", {"BLOCK/queue/zoned": "host-managed"}, {}, "zoned", "zones (host-managed)"),
+    ("zones of a kind not known", {"BLOCK/queue/zoned": "something"}, {}, "zoned", "zones (something)"),
     ("zones that the kernel does not know", {"BLOCK/queue/zoned": ""}, {}, "zoned", "zones"),
     ("too-small", {"BLOCK/sdb1/size": "2048"}, {}, "too-small", "sdb1 has 1 MiB, but 1024 MiB are needed"),
     ("one path of a disk", {"BLOCK/hidden": "1"}, {}, "multipath-member", "one path"),
     ("a path that multipath took", {}, {"DM_MULTIPATH_DEVICE_PATH": "1"}, "multipath-member", "one path"),
     ("ESP", {}, {PART_TYPE: "c12a7328-f81f-11d2-ba4b-00a0c93ec93b"}, "system-partition", "(ESP)"),
     ("ESP of an MBR", {}, {PART_TYPE: "0xef"}, "system-partition", "(ESP)"),
+    ("MSR", {}, {PART_TYPE: "E3C9E316-0B5C-4DB8-817D-F92DF00215AE"}, "system-partition", "(MSR)"),
     ("recovery", {}, {PART_TYPE: "de94bba4-06d1-4d40-a16a-bfd50179d6ac"}, "system-partition", "recovery"),
     ("recovery of a maker", {}, {PART_TYPE: "0x12"}, "system-partition", "maker's recovery"),
+    ("BIOS boot", {}, {PART_TYPE: "21686148-6449-6e6f-744e-656564454649"}, "system-partition", "boot loader"),
     ("several filesystems", {}, {"ID_FS_AMBIVALENT": "xfs ext4"}, "ambivalent", "signatures of several"),
     ("LVM", {}, {TYPE: "LVM2_member"}, "lvm-member", "(my archive) is a member of an LVM volume group"),
     ("LVM, called as a run's", {}, {TYPE: "LVM2_member", USAGE: "raid", LABEL: OURS}, "lvm-member", "LVM volume group"),
@@ -151,7 +154,8 @@ MATRIX: tuple[Row, ...] = (
     *(
         (f"part of more: {kind}", {}, {TYPE: kind, USAGE: usage}, "raid-member", "a larger whole")
         for kind, usage in {
-            "ddf_x": "raid", "ceph_bluestore": "other", "drbd": "raid", "VMFS_volume_member": "raid", "vdo": "other",
+            "ddf_x": "raid", "via_raid_member": "raid", "ceph_bluestore": "other", "drbd": "raid", "oracleasm": "other",
+            "stratis": "raid", "VMFS_volume_member": "raid", "DM_snapshot_cow": "other", "vdo": "other",
         }.items()
     ),
 )  # fmt: skip
@@ -167,8 +171,8 @@ def test_it_is_refused(row: Row, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("path", "hint"),
     [
-        ("/", "This system runs from it."), ("/home", "This system runs from it."),
-        ("/srv", "Unmount it first: umount /srv"),
+        ("/", "This system runs from it."), ("/boot/efi", "This system runs from it."),
+        ("/home", "This system runs from it."), ("/srv", "Unmount it first: umount /srv"),
     ],
 )  # fmt: skip
 def test_what_the_system_runs_from_is_not_to_be_unmounted(path: str, hint: str, tmp_path: Path) -> None:
@@ -257,6 +261,14 @@ def test_the_directories_of_processes_are_not_looked_at(tmp_path: Path, monkeypa
     assert looked == ["77"]
 
 
+def test_a_whole_disk_with_zones_is_refused(tmp_path: Path) -> None:
+    machine = stage(tmp_path, {"BLOCK/queue/zoned": "host-managed"}, {})
+    for path in ("sys/class/block/sdb1", "sys/dev/block/8:17"):
+        (machine.root / path).unlink()
+    shutil.rmtree(machine.root / BLOCK / "sdb1")
+    assert list(found(machine, BY_ID)) == ["zoned"]
+
+
 @pytest.mark.parametrize("path", ["/dev/sdb1", f"{BY_ID}-part1"])
 def test_whatever_name_is_used_the_lasting_one_is_shown(path: str, tmp_path: Path) -> None:
     target = find_device(path, stage(tmp_path, {}, {"sdb1": PART}))
@@ -289,10 +301,11 @@ def test_everything_that_would_be_lost_is_listed_and_of_a_new_disk_that_nothing_
 @pytest.mark.parametrize(
     ("rest", "at", "noise", "blank"),
     [
-        (b"\xff", 0, b"", True), (b"\0", 9 << 20, b"\xff" * 4096, True),
-        (b"\0", (32 << 20) - 1, b"x", False), (b"\xff", 9 << 20, b"x" * 99_999, False), (b"\0", 0, b"\xff", False),
+        (b"\0", 0, b"", True), (b"\xff", 0, b"", True), (b"\0", 9 << 20, b"\xff" * 4096, True),
+        (b"\0", 0, b"x", False), (b"\0", (32 << 20) - 1, b"x", False), (b"\xff", 9 << 20, b"x" * 99_999, False),
+        (b"\0", 0, b"\xff", False),
     ],
-    ids="abcde",
+    ids="abcdefg",
 )  # fmt: skip
 def test_a_disk_is_blank_where_a_thousand_blocks_hold_only_zeros_or_ones(
     rest: bytes, at: int, noise: bytes, blank: bool, tmp_path: Path
@@ -388,6 +401,21 @@ FREE = Facts(DEVICE, {"sdb1": Probed(), "sdb": Probed()}, reported={SERIAL: "ser
 SWAP = may_erase.make_finding("swap", name="sdb1")
 OPEN = may_erase.make_finding("open", name="sdb1", program="{pid}\x1b", pid="9")
 FAILING = may_erase.make_finding("failing", device="sdb")
+
+
+@pytest.mark.parametrize(
+    ("changes", "code"),
+    [
+        ({"uses": [OPEN]}, "open"), ({"uses": [FAILING]}, "failing"), ({"reported": {}}, "no-serial"),
+        ({"words": [("/etc/fstab", "/dev/disk/by-x/y", "sdb1")]}, "named"),
+        ({"contents": {"sdb1": Probed(unread=True)}}, "unknown"),
+        ({"contents": {"sdb1": Probed(signatures=frozenset({"xfs", "ext4"}))}}, "ambivalent"),
+    ],
+)  # fmt: skip
+def test_each_rule_says_what_was_found_and_what_can_be_done(changes: dict[str, Any], code: str) -> None:
+    against = findings(replace(FREE, **changes))
+    assert [finding.code for finding in against] == ([code] if code else [])
+    assert all(finding.text and finding.hint for finding in against)
 
 
 @pytest.mark.parametrize(
