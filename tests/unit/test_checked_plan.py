@@ -30,7 +30,7 @@ LINE = (RUNS / "six-rounds.jsonl").read_bytes().splitlines()[0]
 STARTED = event_in(LINE)
 assert isinstance(STARTED, RunStarted)
 PLAN, ENVIRONMENT = STARTED.plan, STARTED.environment
-IMAGE, VIDEO = ("target",), ("recipe", "workloads", 0)
+IMAGE, VIDEO, SQLITE = ("target",), ("recipe", "workloads", 0), ("recipe", "workloads", 3)
 CANDIDATE = ("candidates", 2)
 HUGE = 10**18
 Place = tuple[Any, ...]
@@ -84,12 +84,19 @@ def test_a_directory_is_measured_as_the_filesystem_that_it_lies_on_now(tmp_path:
         pytest.param((*VIDEO, "job", "total_bytes"), HUGE, "'total' must be a size", id="bytes"),
         pytest.param((*VIDEO, "job", "total_bytes"), 1 << 40, "'image' must be at least", id="more than the image"),
         pytest.param((*VIDEO, "weight"), HUGE, "'weight' must be", id="weight"),
-        pytest.param((*VIDEO, "name"), "../../etc", "'name' must be `str` matching", id="name of a test"),
+        pytest.param((*VIDEO, "job", "files"), 0, "'files' must be", id="no files"),
+        pytest.param((*VIDEO, "job", "fill_percent"), 100, "'fill' must be", id="percent"),
+        pytest.param((*SQLITE, "job", "transactions"), -1, "'transactions' must be", id="transactions"),
+        pytest.param(("recipe", "minutes"), HUGE, "'minutes' must be", id="minutes"),
+        pytest.param(("maximum_rounds",), HUGE, "isn't a range of rounds", id="rounds"),
+        pytest.param(("memory_limit_bytes",), 1, "too little for most programs", id="memory"),
+        pytest.param((*IMAGE, "size_bytes"), 64 << 20, "does not fit this run", id="a small image"),
+        pytest.param((*VIDEO, "name"), "../../etc", "'name' must be a short name", id="name of a test"),
         pytest.param((*VIDEO, "name"), "unpack", "two workloads are called 'unpack'", id="a name twice"),
         pytest.param((*VIDEO, "job", "shape"), "own", "'own' only with a table", id="a tree that is not described"),
         pytest.param((*VIDEO, "metric", "better"), "higher", "no recipe file describes", id="a metric's direction"),
-        pytest.param(("recipe", "name"), "x\x1b]52;c;ZXZpbA==\x07", "'name' must be `str` matching", id="escapes"),
-        pytest.param(("recipe", "name"), "x\u202etxt", "'name' must be `str` matching", id="right to left"),
+        pytest.param(("recipe", "name"), "x\x1b]52;c;ZXZpbA==\x07", "'name' must be a short name", id="escapes"),
+        pytest.param(("recipe", "name"), "x\u202etxt", "'name' must be a short name", id="right to left"),
         pytest.param(("recipe", "image_bytes"), HUGE, "'image' must be a size", id="image"),
         pytest.param(("recipe", "mount_point"), "/mnt/../etc x", "'mount_point' must be", id="mount point"),
         pytest.param(("recipe", "workloads"), [], "'workload' must be `array` of length >= 1", id="no tests"),
