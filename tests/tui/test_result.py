@@ -19,7 +19,7 @@ from fswizard.session.resuming import COMPLETE
 from fswizard.tui.app import FswizardApp
 from fswizard.tui.theme import variables
 from fswizard.tui.widgets.chart import Bars
-from tests.fakes.wizard import Clock, FakeMachine
+from tests.fakes.wizard import Clock, FakeMachine, app, running_state
 from tests.tui.driving import at_step, footer, screen_text, settled, shows, until, wizard
 from tests.tui.screenshots import finished
 from tests.tui.screenshots import result as recorded_result
@@ -107,3 +107,13 @@ def test_a_hostile_name_is_text_in_the_details() -> None:
     blocks = (Bullets("", (hostile,)), Table(("", hostile), ((hostile, hostile),)), Paragraph(hostile))
     assert plain(blocks).count(hostile) == 5
     assert "\x1b" not in plain((Paragraph("\x1b]52;c;aGk=\x07"), Commands("", ("\x1b[2J",))))
+
+
+async def test_a_result_stays_on_the_screen_while_another_run_is_about_to_begin() -> None:
+    async with app("result").run_test(size=(100, 32)) as pilot:
+        await settled(pilot)
+        wizard(pilot).running, wizard(pilot).result = running_state(FakeMachine()), None
+        pilot.app.screen.refresh_bindings()
+        await pilot.press("d")
+        await settled(pilot)
+        assert pilot.app.screen.has_class("-detailed")

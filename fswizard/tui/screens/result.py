@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import partial
+from functools import cached_property, partial
 from typing import ClassVar, Literal
 
 from textual import getters, on
@@ -124,8 +124,9 @@ class ResultScreen(StepScreen):
             ask = partial(self.wizard.backend.why_not_resumed, path)
             self.ask(ask, partial(setattr, self, "why_not"), group="resume")
 
-    @property
+    @cached_property
     def result(self) -> Result:
+        """What this screen shows, also once the wizard begins another run."""
         assert self.wizard.result is not None
         return self.wizard.result
 
