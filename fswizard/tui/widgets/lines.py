@@ -38,7 +38,7 @@ class Lines(Widget):
             self.show(self._state)
 
     def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
-        return len(self._lines)
+        return len(self.draw(self._state, width, 0)) if self._state is not None else 0
 
     def render_line(self, y: int) -> Strip:
         base = self.visual_style
