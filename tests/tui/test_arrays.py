@@ -38,7 +38,7 @@ async def tick(pilot: Pilot[Any], disk: str, path: str) -> None:
 
 
 def ticks(pilot: Pilot[Any]) -> dict[str, bool | None]:
-    return {row.key: row.ticked for row in targets_of(pilot)._rows_shown}
+    return {row.key: row.ticked for row in targets_of(pilot)._displayed_rows}
 
 
 async def test_each_disk_is_given_up_by_its_own_serial_number() -> None:
