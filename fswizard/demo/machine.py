@@ -82,7 +82,7 @@ class DemoMachine(Backend):
     follow = named_location = set_up = take_up = REFUSED
     authorise = _answers(None)
     history = leftovers = mounted = ongoing = questions = resumable = _answers(())
-    rights = way = _answers("root")
+    rights = image_rights = _answers("root")
     why_root = _answers("")
 
     def watch(self, stopped: Callable[[], bool]) -> Iterator[tuple[Drive, ...]]:

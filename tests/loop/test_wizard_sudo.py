@@ -52,8 +52,8 @@ def terminal(asked: User, tmp_path: Path) -> Iterator[Tmux]:
 
 def to_the_review(terminal: Tmux) -> None:
     terminal.shows("What would you like to know?", timeout_s=TIMEOUT_S)
-    terminal.press("End", "Enter")
-    terminal.shows("a scratch image of", timeout_s=TIMEOUT_S)
+    terminal.press("End", "Up", "Up", "Enter")  # “My own choice” stands above two other questions
+    terminal.shows("removed afterwards", timeout_s=TIMEOUT_S)
     for words in ("Choose filesystems to compare", "What do you use it for?", "sudo asks for your password"):
         terminal.press("Enter")
         terminal.shows(words, timeout_s=TIMEOUT_S)
