@@ -48,7 +48,7 @@ def commands(plan: Plan, name: str) -> tuple[str, ...]:
         return ()
     try:
         candidate = parse_candidate(candidate.as_new).on(candidate.array.members if candidate.array else 1)
-    except UsageError:  # measured by a version whose catalogue had other names
+    except UsageError:  # the catalogue has no such name, or no longer
         return ()
     filesystem = candidate.filesystem
 

@@ -99,7 +99,7 @@ class Filesystem:
     """Bytes written by a measured mkfs, in addition to `made_share` of the size."""
     made_share: float = 0.0
     made_share_bytes: int | None = None
-    """Upper limit of the bytes that `made_share` stands for; None for no limit."""
+    """Upper limit of the bytes written for `made_share`; None for no limit."""
     mkfs_options: tuple[Option, ...] = ()
     mount_options: tuple[Option, ...] = ()
     features: tuple[Feature, ...] = ()

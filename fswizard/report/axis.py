@@ -44,7 +44,7 @@ class Axis:
         return max(0.0, min(1.0, (math.log(ratio) - self.low) / (self.high - self.low))) if ratio > 0 else 0.0
 
     def ticks(self, label: str) -> Iterator[float]:
-        """Ratios whose labels find room beside `label`, which stands at 1, and each other."""
+        """Ratios to label on the axis, so that no label overlaps another or `label`, the one at 1."""
         taken = [(self.position(1.0), len(label) / 2)]
         for tick in sorted(TICKS, key=lambda tick: abs(math.log(tick)), reverse=True):
             at = self.position(tick)
