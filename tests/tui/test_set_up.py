@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import threading
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from textual import events
+from textual.pilot import Pilot
 from textual.widgets import Input
 
 from fswizard.disks.choice import Offer
@@ -22,6 +24,16 @@ from tests.fakes.wizard import ARCHIVE, NEW, OLD, Clock, finished_result
 from tests.tui.driving import TIMEOUT_S, at_step, footer, screen_text, settled, shows, until
 
 SERIAL = NEW.serial
+
+
+async def to_the_serial_number(pilot: Pilot[Any]) -> None:
+    """From the result to the review of setting its disk up, which asks for the serial number."""
+    await at_step(pilot, "result")
+    await shows(pilot, "u set up")
+    await pilot.press("u")
+    await shows(pilot, "⏎ shows the exact commands")
+    await pilot.press("enter")
+    await shows(pilot, "To confirm, type its")
 
 
 @pytest.mark.parametrize("size", [(80, 24), (120, 36)])
@@ -76,12 +88,7 @@ async def test_enter_pressed_again_before_it_begins_sets_a_disk_up_once() -> Non
     machine = SlowRights(DONE)
     app = FswizardApp(machine, start="result", result=finished_result(machine), clock=Clock())
     async with app.run_test(size=(80, 24)) as pilot:
-        await at_step(pilot, "result")
-        await shows(pilot, "u set up")
-        await pilot.press("u")
-        await shows(pilot, "⏎ shows the exact commands")
-        await pilot.press("enter")
-        await shows(pilot, "To confirm, type its")
+        await to_the_serial_number(pilot)
         machine.held.clear()
         app.screen.query_one("#serial", Input).value = SERIAL
         for _ in range(3):
@@ -110,12 +117,7 @@ async def test_a_failure_says_what_was_taken_back() -> None:
     machine = SettingUp(RunFailed("mount failed: wrong fs type.", "Taken back: /etc/fstab is as it was."))
     app = FswizardApp(machine, start="result", result=finished_result(machine), clock=Clock())
     async with app.run_test(size=(80, 24)) as pilot:
-        await at_step(pilot, "result")
-        await shows(pilot, "u set up")
-        await pilot.press("u")
-        await shows(pilot, "⏎ shows the exact commands")
-        await pilot.press("enter")
-        await shows(pilot, "To confirm, type its")
+        await to_the_serial_number(pilot)
         app.screen.query_one("#serial", Input).value = SERIAL
         await pilot.press("enter")
         await shows(pilot, "Taken back: /etc/fstab is as it was.")
