@@ -8,12 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from fswizard.engines.fio import FioJob
-from fswizard.engines.tree import TreeJob
 from fswizard.filesystems import parse_candidate
 from fswizard.model.analysis import Analysis, Answer
 from fswizard.model.drive import Drive, Evidence, SmrKind, SmrVerdict
 from fswizard.model.filesystem import Candidate, Feature, Filesystem
-from fswizard.model.metrics import DURATION, THROUGHPUT, Metric
+from fswizard.model.metrics import THROUGHPUT, Metric
 from fswizard.model.plan import Member, Plan, Target
 from fswizard.model.recipe import Recipe, Workload
 from fswizard.model.result import Environment, Result, Sample
@@ -113,16 +112,6 @@ def make_array_result() -> Result:
     plan = make_plan(tuple(figures), target=Target("device", "/dev/vdb", 2 << 30, others=others))
     candidates = tuple(parse_candidate(name).on(4) for name in figures)
     return make_result(figures, plan=replace(plan, candidates=candidates))
-
-
-def make_filled_result(slower: float) -> Result:
-    """A run of ext4 that copies onto an empty filesystem, and onto a full one, which takes `slower` times as long."""
-    figures = {"empty": (1.0, 1.01, 0.99), "full": (slower, 1.01 * slower, 0.99 * slower)}
-    jobs = {"empty": TreeJob("copy-onto", "mixed", 100, 1 << 20)}
-    jobs["full"] = replace(jobs["empty"], fill_percent=95)
-    workloads = [make_workload(name, DURATION, engine="tree", job=job) for name, job in jobs.items()]
-    samples = [make_samples({"ext4": values}, name, DURATION) for name, values in figures.items()]
-    return make_result(plan=make_plan(("ext4",), workloads), samples=tuple(s for some in samples for s in some))
 
 
 def write_result(path: Path, result: Result, analysis: Analysis | None = None, answer: Answer | None = None) -> None:

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
 
 from fswizard.model.analysis import Ratio
-from fswizard.model.metrics import Better
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,13 +12,10 @@ class Change:
     """One candidate at one workload in both results."""
 
     candidate: str
-    title: str
-    kind: str
-    """Name of its filesystem in the catalogue."""
+    """Title."""
     workload: str
     """Title of the workload; empty for all workloads together."""
     unit: str
-    better: Better
     before: float
     """Median in the first result; 0 for all workloads together, which have no common figure."""
     after: float
@@ -44,11 +39,10 @@ class Difference:
 @dataclass(frozen=True, slots=True)
 class Comparison:
     changes: tuple[Change, ...]
+    """For all workloads together, then for each."""
     differences: tuple[Difference, ...]
     """Differences between the two runs, most important first."""
     left_out: tuple[str, ...] = ()
     """What was not compared, and why."""
     doubts: tuple[str, ...] = ()
     """Reasons to trust one of the two results less."""
-    of: Literal["time", "disks", "fill"] = "time"
-    """The same disk at two times, two disks, or an empty filesystem and a filled one."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from fswizard.language import _
@@ -140,6 +141,14 @@ class Ratios:
             header = (*header, self.share)
             rows = tuple((*cells, row.share) for cells, row in zip(rows, self.rows))
         return Table(header, rows, self.notes)
+
+
+def legend(ratios: Iterable[Ratio]) -> str:
+    """The signs of ratios, each with its word: `▲ faster  ═ alike (within 5 %)`."""
+    used = {ratio.verdict for ratio in ratios}
+    words: dict[Verdict, str] = {verdict: _(sign.word) for verdict, sign in SIGNS.items()}
+    words["alike"] = _("alike (within 5 %)")
+    return "  ".join(f"{SIGNS[verdict].glyph} {word}" for verdict, word in words.items() if verdict in used)
 
 
 def ratio_cell(ratio: Ratio | None) -> str:

@@ -10,7 +10,7 @@ import shlex
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from fswizard.language import N_, _, n_, p_
-from fswizard.model.analysis import SIGNS, Findings, Ratio, Summary, Verdict, write_amplification
+from fswizard.model.analysis import Findings, Ratio, Summary, Verdict, write_amplification
 from fswizard.model.filesystem import Candidate
 from fswizard.model.metrics import (
     CPU,
@@ -54,6 +54,7 @@ from fswizard.report.blocks import (
     Ratios,
     RoundFigure,
     Table,
+    legend,
     ratio_cell,
 )
 from fswizard.report.colours import key_of
@@ -347,11 +348,7 @@ def ratios(findings: Findings, charts: Sequence[Chart]) -> Ratios:
     text = N_("Ratios to {baseline}: above 1 is better")
     if intervals:
         text = N_("Ratios to {baseline}: above 1 is better, with 95 % intervals")
-    meanings: dict[Verdict, str] = {verdict: _(sign.word) for verdict, sign in SIGNS.items()}
-    meanings["alike"] = _("alike (within 5 %)")
-    used = {ratio.verdict for ratio in every}
-    legend = "  ".join(f"{SIGNS[verdict].glyph} {word}" for verdict, word in meanings.items() if verdict in used)
-    explained = [f"{_(text, baseline=baseline.title)}.", legend]
+    explained = [f"{_(text, baseline=baseline.title)}.", legend(every)]
     if any(row.share for row in rows):
         text = N_("{title}: how much of the disk's own speed, without a filesystem, {candidate} reached")
         if plan.target.others:

@@ -8,7 +8,6 @@ from fswizard.model.result_file import Header
 from fswizard.results.history import (
     Entry,
     all_results,
-    by_disk,
     find,
     latest,
     new_path,
@@ -24,7 +23,6 @@ __all__ = [
     "Header",
     "ResultWriter",
     "all_results",
-    "by_disk",
     "event_in",
     "find",
     "is_being_written",

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-from collections import Counter
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -73,12 +71,6 @@ class Entry:
         return self.header.started.replace("T", " ")[:16]
 
     @property
-    def series(self) -> tuple[str, ...]:
-        """Key of results that show the development of one disk with one recipe."""
-        header = self.header
-        return (header.drive, header.serial, header.recipe, header.target)
-
-    @property
     def what(self) -> str:
         """`archive-disk on ST8000AS0002`."""
         disk = self.header.drive or _("a disk without a model name")
@@ -115,22 +107,6 @@ def all_results() -> tuple[Entry, ...]:
     paths = directory.glob(f"*{SUFFIX}") if directory.is_dir() else ()
     entries = [entry for path in paths if (entry := _entry(path))]
     return tuple(sorted(entries, key=lambda entry: (entry.header.started, entry.path.name), reverse=True))
-
-
-def by_disk(entries: Sequence[Entry]) -> Mapping[str, tuple[Entry, ...]]:
-    """Results by title of the disk, in their order; the disk of the first result comes first.
-
-    Titles of disks of the same model contain the ends of their serial numbers.
-    """
-    disks = dict.fromkeys(entry.series[:2] for entry in entries)
-    alike = Counter(model for model, __ in disks)
-    by_title = {}
-    for model, serial in disks:
-        title = model or _("Disk without a model name")
-        if serial and alike[model] > 1:
-            title = _("{disk}, serial number …{digits}", disk=title, digits=serial[-4:])
-        by_title[title] = tuple(entry for entry in entries if entry.series[:2] == (model, serial))
-    return by_title
 
 
 def remove(path: Path) -> None:

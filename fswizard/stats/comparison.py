@@ -1,40 +1,26 @@
-"""Comparison of results: a disk a year later, two disks, or an empty and a nearly full filesystem. Pure functions."""
+"""Comparison of two results: of a disk a year later, or of two disks. Pure functions."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+import math
+import statistics
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import replace
 from typing import TypeVar
 
 from fswizard.errors import UsageError
 from fswizard.language import N_, _, joined, p_
 from fswizard.model.comparison import Change, Comparison, Difference
 from fswizard.model.filesystem import Candidate
+from fswizard.model.metrics import Better
 from fswizard.model.plan import Target
 from fswizard.model.recipe import Workload
 from fswizard.model.result import Result
 from fswizard.model.units import binary_size_text, binary_text
-from fswizard.stats.summary import summarise
-from fswizard.stats.table import Table, tables_of, weighted_mean
+from fswizard.stats.table import tables_of, weighted_mean
 from fswizard.stats.unpaired import welch
 
 Item = TypeVar("Item", Workload, Candidate)
-
-
-@dataclass(frozen=True, slots=True)
-class _Figures:
-    """The figures of one result from which changes are computed."""
-
-    tables: Mapping[str, Table]
-    """By workload."""
-    medians: Mapping[tuple[str, str], float]
-    """By candidate and workload."""
-
-    @classmethod
-    def of(cls, result: Result) -> _Figures:
-        tables = tables_of(result)
-        summaries = summarise(result, tables)
-        return cls(tables.scores, {(s.candidate, s.workload): s.median for s in summaries if s.primary})
 
 
 def compare(first: Result, second: Result) -> Comparison:
@@ -47,94 +33,59 @@ def compare(first: Result, second: Result) -> Comparison:
     if target != other:
         text = N_("One was measured on {target}, the other on {other}: their figures mean different things.")
         raise UsageError(_(text, target=target, other=other), _("Compare results of the same kind of target."))
-    second = _of_as_much(second, first)
     left_out: list[str] = []
     unequal = N_("{title}: it was done in another way in the second result.")
     workloads = _shared(first.plan.recipe.workloads, second.plan.recipe.workloads, _work, unequal, left_out)
     unequal = N_("{title}: it was formatted or mounted in another way in the second result.")
     candidates = _shared(first.plan.candidates, second.plan.candidates, formatting, unequal, left_out)
 
-    before, after = _Figures.of(first), _Figures.of(second)
+    before, after = tables_of(first).scores, tables_of(_of_as_much(second, first)).scores
+    changes = []
     # All shared workloads together, with the weights of the first result.
     weights = {workload.name: workload.weight for workload in workloads if workload.weight > 0}
-    if len(workloads) < 2 or not all(before.tables[name] and after.tables[name] for name in weights):
-        weights = {}
-    old, new = weighted_mean(before.tables, weights), weighted_mean(after.tables, weights)
-    changes = []
-    for candidate in candidates:
-        name = candidate.name
-        if old.get(name) and new.get(name):
-            ratio = welch((name, name), "", new[name].values(), old[name].values())
-            changes.append(Change(name, candidate.title, candidate.filesystem.name, "", "1", "higher", 0.0, 0.0, ratio))
-        for workload in workloads:
-            if change := _change(candidate, before, workload, after, workload):
-                changes.append(change)
-            else:
+    if len(workloads) > 1 and all(before[name] and after[name] for name in weights):
+        old, new = weighted_mean(before, weights), weighted_mean(after, weights)
+        for candidate in candidates:
+            name = candidate.name
+            if old.get(name) and new.get(name):
+                ratio = welch((name, name), "", new[name].values(), old[name].values())
+                changes.append(Change(candidate.title, "", "", 0.0, 0.0, ratio))
+    for workload in workloads:
+        old, new = before[workload.name], after[workload.name]
+        for candidate in candidates:
+            name, title = candidate.name, _(workload.title)
+            if name not in old or name not in new:
                 text = N_("{candidate} at “{test}”: no figures in both.")
-                left_out.append(_(text, candidate=candidate.title, test=_(workload.title)))
+                left_out.append(_(text, candidate=candidate.title, test=title))
+                continue
+            ratio = welch((name, name), workload.name, new[name].values(), old[name].values())
+            better = workload.metric.better
+            medians = _median(old[name].values(), better), _median(new[name].values(), better)
+            changes.append(Change(candidate.title, title, workload.metric.unit, *medians, ratio))
     if not changes:
         raise UsageError(_("These two results cannot be compared."), joined(left_out))
-    differences = tuple(_differences(first, second))
-    other_disk = any(difference.what == _("disk") for difference in differences)
-    doubts = tuple(_doubts(first, second))
-    return Comparison(tuple(changes), differences, tuple(left_out), doubts, "disks" if other_disk else "time")
-
-
-def compare_within(result: Result) -> Comparison:
-    """Compare workloads of one result that ran on empty and again on nearly full filesystems.
-
-    Raises UsageError if there are none.
-    """
-    figures = _Figures.of(result)
-    workloads = result.plan.recipe.workloads
-    changes: list[Change] = []
-    for full in workloads:
-        if not full.job.fill_percent:
-            continue
-        emptied = _work(replace(full, job=replace(full.job, fill_percent=0)))
-        for empty in workloads:
-            if _work(empty) == emptied:
-                compared = [_change(each, figures, empty, figures, full) for each in result.plan.candidates]
-                changes += filter(None, compared)
-    if not changes:
-        hint = _("`fswizard run fill` measures the same work on an empty and on a nearly full filesystem.")
-        raise UsageError(_("This result has nothing to compare within it: name two results."), hint)
-    return Comparison(tuple(changes), (), of="fill")
-
-
-def _change(
-    candidate: Candidate, before: _Figures, workload: Workload, after: _Figures, then: Workload
-) -> Change | None:
-    """Change from `workload` before to `then` after; None unless both have figures."""
-    name = candidate.name
-    old, new = before.tables[workload.name].get(name), after.tables[then.name].get(name)
-    if not old or not new:
-        return None
-    return Change(
-        name,
-        candidate.title,
-        candidate.filesystem.name,
-        _(then.title),
-        then.metric.unit,
-        then.metric.better,
-        before.medians[name, workload.name],
-        after.medians[name, then.name],
-        welch((name, name), then.name, new.values(), old.values()),
+    return Comparison(
+        tuple(changes), tuple(_differences(first, second)), tuple(left_out), tuple(_doubts(first, second))
     )
 
 
+def _median(scores: Collection[float], better: Better) -> float:
+    """Median of the figures behind scores."""
+    sign = 1 if better == "higher" else -1
+    return statistics.median(math.exp(sign * score) for score in scores)
+
+
 def _of_as_much(result: Result, other: Result) -> Result:
-    """The result with durations scaled to the amounts of work in `other`, as each disk got amounts that fit its
-    speed."""
+    """The result with durations scaled to the amounts of work in `other`: each run chose amounts that fitted into
+    its time, so they hardly ever agree."""
     theirs = {workload.name: workload.task.units for workload in other.plan.recipe.workloads if workload.amount}
     factors = {}
     for workload in result.plan.recipe.workloads:
-        if workload.amount and workload.name in theirs:
+        if workload.amount and workload.name in theirs and workload.metric.unit == "s":
             factors[workload.name] = (theirs[workload.name] or 1) / (workload.task.units or 1)
     samples = []
     for sample in result.samples:
-        timed = sample.primary and sample.unit == "s"
-        factor = factors.get(sample.workload, 1.0) if timed else 1.0
+        factor = factors.get(sample.workload, 1.0) if sample.primary else 1.0
         samples.append(replace(sample, value=sample.value * factor))
     return replace(result, samples=tuple(samples))
 

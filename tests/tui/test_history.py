@@ -12,8 +12,9 @@ from fswizard.model.analysis import Answer
 from fswizard.results import all_results, new_path
 from fswizard.stats import analyse
 from fswizard.tui.backend import Backend
+from fswizard.tui.screens.comparison import to_share
 from fswizard.tui.screens.history import HistoryScreen
-from tests.builders import make_result, write_result
+from tests.builders import make_drive, make_plan, make_result, write_result
 from tests.fakes.two_runs import TwoRuns
 from tests.fakes.wizard import FakeMachine, app
 from tests.tui.driving import footer, screen_text, shows, until
@@ -42,14 +43,21 @@ async def test_two_marked_results_stand_side_by_side_the_earlier_one_first() -> 
         await shows(pilot, "Before 2025-06-30 09:41")
         await shows(pilot, "After  2025-12-31 18:20")
         await shows(pilot, "Changed kernel")
-        assert "25 % faster" in screen_text(pilot.app)
         await pilot.press("end")
         await shows(pilot, "Ratios are after over before")
+        assert "1.25 (" in screen_text(pilot.app)
         await pilot.press("c")
         await until(pilot, lambda: "all together" in pilot.app.clipboard, "the clipboard")
         assert "Before     2025-06-30 09:41" in pilot.app.clipboard
         await pilot.press("escape")
         await shows(pilot, "Two are marked")
+
+
+def test_a_copied_comparison_of_two_disks_says_so_without_their_serial_numbers() -> None:
+    results = [make_result(plan=make_plan(("ext4",), drive=make_drive(serial=serial))) for serial in ("A-123", "B-456")]
+    copied = to_share((results[0], results[1]), ("one day", "another day"))
+    assert "Not measured alike: disk first → second" in copied
+    assert "23" not in copied
 
 
 async def test_two_at_most_are_marked_and_one_is_not_compared() -> None:

@@ -1,8 +1,10 @@
-"""Comparison of two results: changes as text, figures as bars, and other differences."""
+"""Comparison of two results: their ratios, and what may explain them."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
 from typing import ClassVar
 
 from textual.app import ComposeResult
@@ -10,11 +12,13 @@ from textual.binding import Binding, BindingType
 from textual.containers import VerticalScroll
 
 from fswizard.language import N_, _
-from fswizard.model.comparison import Comparison
-from fswizard.report.blocks import Figures
+from fswizard.model.comparison import Comparison, Difference
+from fswizard.model.result import Result
 from fswizard.report.comparison import document
+from fswizard.report.text import paint
+from fswizard.results import Entry
+from fswizard.stats.comparison import compare
 from fswizard.tui.screens.base import SCROLL, Window
-from fswizard.tui.widgets.chart import Bars
 from fswizard.tui.widgets.report import Report
 
 
@@ -30,18 +34,33 @@ class ComparisonScreen(Window[None]):
         Binding("escape", "dismiss", N_("back")),
     ]
 
-    def __init__(self, comparison: Comparison, names: Sequence[str], to_copy: str) -> None:
-        """`names` describe the results in a few words each; `to_copy` leaves out what may not be shared."""
+    def __init__(self, comparison: Comparison, entries: tuple[Entry, Entry], results: tuple[Result, Result]) -> None:
         super().__init__()
         self._comparison = comparison
-        self._names = names
-        self._to_copy = to_copy
+        self._entries = entries
+        self._results = results
 
     def body(self) -> ComposeResult:
+        names = [f"{entry.when}, {entry.what}" for entry in self._entries]
         with VerticalScroll(can_focus=False):
-            for block in document(self._comparison, self._names):
-                yield Bars(block.charts) if isinstance(block, Figures) else Report([block])
+            yield Report(document(self._comparison, names))
 
     def action_copy(self) -> None:
-        self.app.copy_to_clipboard(self._to_copy)
-        self.notify(_("The comparison is in the clipboard, where the terminal allows it."))
+        def copy(shared: str) -> None:
+            self.app.copy_to_clipboard(shared)
+            self.notify(_("The comparison is in the clipboard, where the terminal allows it."))
+
+        dates = [entry.when for entry in self._entries]
+        self.ask(partial(to_share, self._results, dates), copy, fails=lambda error: self.notify(_(error.message)))
+
+
+def to_share(results: tuple[Result, Result], dates: Sequence[str]) -> str:
+    """The comparison as text, without what names the machine, its owner or a single disk."""
+    from fswizard.sharing import shareable
+
+    comparison = compare(*map(shareable, results))
+    serials = {result.plan.drive.serial for result in results if result.plan.drive}
+    if len(serials) > 1 and not any(one.what == _("disk") for one in comparison.differences):
+        other = Difference(_("disk"), _("first"), _("second"), unlike=True)
+        comparison = replace(comparison, differences=(other, *comparison.differences))
+    return paint(document(comparison, dates))

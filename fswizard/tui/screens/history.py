@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar
 
@@ -14,6 +13,7 @@ from textual.widgets import DataTable, Static
 
 from fswizard.language import N_, _
 from fswizard.model.comparison import Comparison
+from fswizard.model.result import Result
 from fswizard.stats.comparison import compare
 from fswizard.tui.choices import toggled
 from fswizard.tui.drawing import Piece, answer_mark, text
@@ -136,21 +136,15 @@ class HistoryScreen(Window[None]):
         earlier, later = sorted(marked, key=lambda entry: entry.header.started)
         load = self.wizard.backend.load
 
-        def compared() -> tuple[Comparison, str]:
-            """What is shown, and the text of what may be shared."""
-            from fswizard.report.comparison import render
-            from fswizard.sharing import shareable
-
+        def compared() -> tuple[Comparison, tuple[Result, Result]]:
             results = load(earlier.path), load(later.path)
-            comparison = compare(*results)
-            shared = replace(compare(*map(shareable, results)), of=comparison.of)
-            return comparison, render(shared, earlier.when, later.when)
+            return compare(*results), results
 
-        def show(made: tuple[Comparison, str]) -> None:
+        def show(made: tuple[Comparison, tuple[Result, Result]]) -> None:
             from fswizard.tui.screens.comparison import ComparisonScreen
 
-            names = [f"{entry.when}, {entry.what}" for entry in (earlier, later)]
-            self.wizard.push_screen(ComparisonScreen(made[0], names, made[1]))
+            comparison, results = made
+            self.wizard.push_screen(ComparisonScreen(comparison, (earlier, later), results))
 
         self.ask(compared, show)
 
