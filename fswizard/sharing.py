@@ -27,7 +27,7 @@ from fswizard.model import metrics
 from fswizard.model.drive import Drive
 from fswizard.model.estimates import free_when_aged_bytes
 from fswizard.model.filesystem import TMPFS, Candidate, Filesystem
-from fswizard.model.layout import PROGRAMS
+from fswizard.model.layout import DEGRADED, PROGRAMS
 from fswizard.model.metrics import Metric
 from fswizard.model.plan import Member, Plan, Target
 from fswizard.model.recipe import SHIPPED, Job, Recipe
@@ -235,9 +235,13 @@ def _candidates(measured: Iterable[Candidate]) -> tuple[Candidate, ...]:
             made = Candidate(f"{name} ({filesystem.name})", filesystem, directory=name)
         else:
             try:
-                made = parse_candidate(candidate.name).on(candidate.array.members if candidate.array else 1)
+                made = parse_candidate(candidate.name.replace(f",{DEGRADED}", ""))
+                made = made.on(candidate.array.members if candidate.array else 1)
             except UsageError:
                 made = Candidate("", other)
+            if made.array and candidate.array and candidate.array.degraded:
+                array = replace(made.array, degraded=True)
+                made = replace(made, name=made.name.replace(made.array.name, array.name, 1), array=array)
             if made.name in ("", *shared):
                 name = f"candidate-{number}"
                 made = Candidate(name, replace(made.filesystem, title=name))

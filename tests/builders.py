@@ -106,8 +106,8 @@ def make_result(figures: Mapping[str, Sequence[float]] | None = None, **fields: 
 
 
 def make_array_result() -> Result:
-    """RAID 5 over four disks, and the same with a disk missing, which is slower."""
-    figures = {"md:raid5+ext4": (200.0, 202.0, 198.0), "md:raid5,degraded+ext4": (100.0, 101.0, 99.0)}
+    """RAID 5 over four disks, and RAID 6, which is slower."""
+    figures = {"md:raid5+ext4": (200.0, 202.0, 198.0), "md:raid6+ext4": (100.0, 101.0, 99.0)}
     others = tuple(Member(f"/dev/{disk}", 2 << 30) for disk in ("vdc", "vdd", "vde"))
     plan = make_plan(tuple(figures), target=Target("device", "/dev/vdb", 2 << 30, others=others))
     candidates = tuple(parse_candidate(name).on(4) for name in figures)

@@ -14,7 +14,6 @@ from fswizard.advice.phrasing import distance, feature_nouns, more_text, percent
 from fswizard.language import N_, _, listing, n_, p_
 from fswizard.model.analysis import Answer, Dependence, Ratio, Summary, write_amplification
 from fswizard.model.filesystem import Candidate
-from fswizard.model.layout import DEGRADED
 from fswizard.model.plan import INTERVAL_ROUNDS
 from fswizard.model.recipe import Workload
 from fswizard.model.result import Doubt
@@ -127,9 +126,6 @@ def _nothing(choice: Choice) -> Answer:
             text = N_("Nothing fits: none here safely has {features}")
         verdict = _(text, features=_needs(choice))
         why = _("Compare other filesystems, or drop a must-have.")
-    elif _all_degraded(choice):
-        verdict = _("Nothing to choose: every layout missed a disk")
-        why = _("They were measured with a disk missing, to see what a failure costs.")
     else:
         verdict = _("Nothing safe to choose: each may lose data in a crash")
         why = _("Every candidate has an option that risks data. Add one that has none.")
@@ -229,7 +225,7 @@ def _only(choice: Choice) -> Answer:
         reason = _(text, features=_needs(choice))
         why = _excluded(choice)
     elif choice.unsafe:
-        reason = _("the others had a disk missing") if _all_degraded(choice) else _("the only safe one here")
+        reason = _("the only safe one here")
         why = _excluded(choice)
     elif choice.in_memory:
         reason = _("the others can't be compared")
@@ -289,11 +285,6 @@ def _use(choice: Choice, reason: str) -> str:
 
 def _needs(choice: Choice) -> str:
     return listing(feature_nouns(choice.plan.needs))
-
-
-def _all_degraded(choice: Choice) -> bool:
-    """Whether every unsafe candidate is unsafe only because it was measured with a disk missing."""
-    return all(DEGRADED in options for options in choice.unsafe.values())
 
 
 def _lead(ratio: Ratio) -> float:

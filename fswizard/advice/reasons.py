@@ -10,7 +10,7 @@ from fswizard.advice.phrasing import feature_noun, feature_nouns, present
 from fswizard.language import N_, _, joined, listing, n_, p_
 from fswizard.model.analysis import Ratio, Reason, Summary
 from fswizard.model.filesystem import Candidate
-from fswizard.model.layout import DEGRADED, LUKS
+from fswizard.model.layout import LUKS
 from fswizard.model.metrics import FSYNC_MEDIAN, FSYNC_WORST, is_stall
 from fswizard.model.result import Result
 from fswizard.model.units import size_text, speed_text, stall_text, times_text
@@ -43,16 +43,14 @@ def reasons(choice: Choice, summaries: Sequence[Summary], age: Sequence[Ratio]) 
 def _excluded(choice: Choice) -> Iterator[Reason]:
     for name, options in choice.unsafe.items():
         title = choice.title(name)
-        text = _("{candidate} was measured to see what a failed disk costs.", candidate=title)
-        if DEGRADED not in options:
-            text = _(
-                "{candidate} is not recommended: with {options} a crash may lose data.",
-                candidate=title,
-                options=listing(options),
-            )
-            if _faster(choice, name):
-                best = choice.first.title
-                text += " " + _("It was faster; {candidate} is the best safe one.", candidate=best)
+        text = _(
+            "{candidate} is not recommended: with {options} a crash may lose data.",
+            candidate=title,
+            options=listing(options),
+        )
+        if _faster(choice, name):
+            best = choice.first.title
+            text += " " + _("It was faster; {candidate} is the best safe one.", candidate=best)
         yield Reason("excluded", text)
     for name in choice.in_memory:
         text = N_("{candidate} kept direct writes in memory, so its figures can't be compared with the others.")

@@ -29,7 +29,7 @@ from fswizard.filesystems import mounting as grammar
 from fswizard.filesystems.commands import Command, DeviceNames
 from fswizard.language import _
 from fswizard.model.filesystem import Candidate
-from fswizard.model.layout import DMSETUP, Array
+from fswizard.model.layout import DMSETUP
 from fswizard.model.plan import Member
 from fswizard.model.text import safe
 from fswizard.progress.emitter import Emitter
@@ -113,14 +113,15 @@ class RootDisk(Disk):
 
     async def _dismantle(self) -> None:
         """Destroy the pool, array or volume made of the devices. Raises RunFailed on failure."""
-        if _btrfs_array(self._candidate):
+        array = self._candidate.array if self._candidate else None
+        if array and array.layout.maker == "btrfs":
             await _forget_btrfs(self.parts)
         if self._is_pool:
             await stack.destroy_pool(self.pool)
         self._candidate = None
         await stack.close_volume(self.pool)
-        if array := stack.find_array(self.names):
-            await stack.stop_array(array, self.names)
+        if name := stack.find_array(self.names):
+            await stack.stop_array(name, self.names)
 
     def _device_names(self) -> DeviceNames:
         paths = tuple(part.path for part in self.parts)
@@ -143,9 +144,6 @@ class RootDisk(Disk):
                 made.append(await self._run(argv, key))
                 if made[-1].exit_code:
                     return made
-        array = _btrfs_array(candidate)
-        if array and array.degraded:
-            await _forget_btrfs(self.parts[-1:])
         return made
 
     async def _run(self, argv: Command, key: bytes) -> Finished:
@@ -399,12 +397,6 @@ def _drop_buffers(part: Part) -> None:
     with root():
         os.fsync(part.descriptor)
         system_calls.drop_buffers(part.descriptor)
-
-
-def _btrfs_array(candidate: Candidate | None) -> Array | None:
-    """Layout of a btrfs that spans several devices by itself; None for other candidates."""
-    array = candidate.array if candidate else None
-    return array if array and array.layout.maker == "btrfs" else None
 
 
 async def _forget_btrfs(parts: Sequence[Part]) -> None:

@@ -13,7 +13,7 @@ from fswizard.filesystems.layouts import layouts, layouts_of, parse_array
 from fswizard.filesystems.loader import catalogue, mounted_as
 from fswizard.language import _
 from fswizard.model.filesystem import AGED, Candidate, Filesystem
-from fswizard.model.layout import DEGRADED, MD, PROGRAMS, Array
+from fswizard.model.layout import MD, PROGRAMS, Array
 from fswizard.model.option import Option
 from fswizard.model.text import safe
 
@@ -124,15 +124,6 @@ def _take_array(filesystem: Filesystem, tokens: list[str]) -> Array | None:
     chosen = [token for token in tokens if token in known]
     if len(chosen) > 1:
         raise _not_combined(filesystem, chosen[0], chosen[1])
-    if not chosen and DEGRADED in tokens:
-        layouts = ", ".join(f"{name},{DEGRADED}" for name in known)
-        raise UsageError(
-            _("{name} isn't spread over several devices, so none can be missing.", name=filesystem.name),
-            _("Name a layout as well: {layouts}.", layouts=layouts)
-            if known
-            else _("Name an array under it, such as {array}.", array=f"md:raid5,{DEGRADED}+{filesystem.name}"),
-        )
-    chosen += [token for token in tokens if token == DEGRADED]
     for token in chosen:
         tokens.remove(token)
     return parse_array(filesystem.name, chosen) if chosen else None

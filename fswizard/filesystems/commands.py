@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from fswizard.filesystems import mounting as grammar
 from fswizard.model.filesystem import Candidate
-from fswizard.model.layout import DEGRADED, DMSETUP, Array
+from fswizard.model.layout import DMSETUP, Array
 from fswizard.model.units import binary_size_text
 
 Command = tuple[str, ...]
@@ -28,8 +28,6 @@ POOL_PROPERTIES = ("mountpoint=legacy", "canmount=noauto", "setuid=off", "device
 """Dataset properties, so that only the run that made a pool mounts it."""
 POOL_OPTIONS = ("-R", MOUNT_ROOT, "-o", "cachefile=none")
 """Options that keep a pool out of the system's cache file and all its mount points below `MOUNT_ROOT`."""
-MISSING = "missing"
-"""Placeholder of mdadm for a missing member (mdadm(8))."""
 WITHOUT_CONFIGURATION = "--config=none"
 """Must follow the mode, which mdadm accepts only as the first option."""
 NILFS2, CLEANER = "nilfs2", "nilfs_cleanerd"
@@ -87,8 +85,8 @@ def copy(source: str, path: str) -> Command:
 def make_below(candidate: Candidate, names: DeviceNames, *, copied: bool = False) -> Commands:
     """Commands that make the array or volume below a candidate; empty if it has none.
 
-    For a measurement, it is marked as made by a run, and its last device is left out if it is to be degraded. With
-    `copied`, for commands that users copy, neither is done. The same applies to `make`.
+    For a measurement, it is marked as made by a run; with `copied`, for commands that users copy, it is not. The same
+    applies to `make`.
     """
     array = candidate.below
     if array is None:
@@ -105,8 +103,7 @@ def make(candidate: Candidate, names: DeviceNames, *, copied: bool = False) -> C
     if array and not candidate.below:
         level = array.layout.level
         profile = ("-L", names.name, "-d", level, "-m", level, *names.devices)
-        degrade = (wipe(names.devices[-1]),) if array.degraded and not copied else ()
-        return ((filesystem.mkfs_program, *arguments, *profile), *degrade)
+        return ((filesystem.mkfs_program, *arguments, *profile),)
     if copied:
         return (make_permanent(candidate, names.label, names.device),)
     return ((filesystem.mkfs_program, *arguments, names.device),)
@@ -123,9 +120,7 @@ def mount(candidate: Candidate, names: DeviceNames, uid: int, gid: int) -> Comma
         source, before = names.name, (import_pool(names.name),)
     elif candidate.array and not candidate.below:
         # With its devices listed, btrfs scans no others.
-        missing = candidate.array.degraded
-        options += [f"device={path}" for path in names.devices[1 : -1 if missing else None]]
-        options += [DEGRADED] if missing else []
+        options += [f"device={path}" for path in names.devices[1:]]
     elif mount_type == NILFS2:
         period = [option.removeprefix(PROTECTED) for option in chosen if option.startswith(PROTECTED)]
         if WITHOUT_CLEANER not in chosen and "ro" not in chosen:
@@ -160,7 +155,7 @@ def attach(device: str, image: str) -> Command:
 
 
 def create_array(names: DeviceNames, array: Array, copied: bool) -> Command:
-    """Make an md array of all devices, or without the last one if it is degraded."""
+    """Make an md array of all devices."""
     run_options: Command = ()
     if not copied:
         # Skip the initial synchronisation, which would disturb the measurement. As it leaves the parity wrong, a
@@ -170,9 +165,7 @@ def create_array(names: DeviceNames, array: Array, copied: bool) -> Command:
     shape = [f"--level={array.layout.level}", f"--raid-devices={len(names.devices)}"]
     for option in array.layout.options:
         shape.append(f"{option.flag}={array.option(option.name)}")
-    missing = array.degraded and not copied
-    members = (*names.devices[:-1], MISSING) if missing else names.devices
-    return ("mdadm", "--create", f"/dev/md/{names.name}", *run_options, *shape, *members)
+    return ("mdadm", "--create", f"/dev/md/{names.name}", *run_options, *shape, *names.devices)
 
 
 def stop_array(array: str, paths: Sequence[str]) -> Commands:
@@ -234,10 +227,7 @@ def pool_nodes(name: str, count: int) -> tuple[str, ...]:
 
 
 def create_pool(names: DeviceNames, arguments: Command, array: Array | None, copied: bool) -> Commands:
-    """Make a pool on all devices, or on the first without an array, and export it unmounted.
-
-    A degraded pool has its last device offline.
-    """
+    """Make a pool on all devices, or on the first without an array, and export it unmounted."""
     count = len(names.devices) if array else 1
     nodes = vdevs = names.devices[:count] if copied else pool_nodes(names.name, count)
     if array and array.layout.pairs:
@@ -249,9 +239,7 @@ def create_pool(names: DeviceNames, arguments: Command, array: Array | None, cop
     marks = [*POOL_OPTIONS, "-o", "failmode=continue"]
     for option in (*POOL_PROPERTIES, f"{POOL_MARK}={names.name}"):
         marks += ["-O", option]
-    create = ("zpool", "create", *marks, *arguments, names.name, *vdevs)
-    offline = (("zpool", "offline", names.name, nodes[-1]),) if array and array.degraded else ()
-    return (create, *offline, export_pool(names.name))
+    return (("zpool", "create", *marks, *arguments, names.name, *vdevs), export_pool(names.name))
 
 
 def import_pool(name: str) -> Command:

@@ -12,7 +12,7 @@ import tomli
 from fswizard.errors import UsageError
 from fswizard.language import N_, _, n_
 from fswizard.model.codec import from_json
-from fswizard.model.layout import DEGRADED, Array, Layout
+from fswizard.model.layout import Array, Layout
 from fswizard.model.text import safe
 
 SEVERAL = N_("Name several devices: --target images:4x2G@DIRECTORY, or devices:/dev/disk/by-id/A,/dev/disk/by-id/B,…")
@@ -48,9 +48,6 @@ def parse_array(maker: str, tokens: Sequence[str]) -> Array:
         if name in chosen:
             raise UsageError(_("{layout}: an option was named twice.", layout=layout.name), _("Name each one once."))
         chosen[name] = value
-    degraded = DEGRADED in rest and not layout.alone
-    if degraded:
-        del chosen[DEGRADED]
     options = {}
     for option in layout.options:
         value = chosen.pop(option.name, option.values[0])
@@ -63,10 +60,9 @@ def parse_array(maker: str, tokens: Sequence[str]) -> Array:
     for token in rest:
         if token.partition("=")[0] in chosen:
             offered = [f"{option.name}=VALUE" for option in layout.options]
-            offered += [] if layout.alone else [DEGRADED]
             text = _("{layout} does not take {option}.", layout=layout.name, option=safe(token))
             raise UsageError(text, _("It takes: {options}.", options=", ".join(offered)))
-    return Array(layout, options, degraded)
+    return Array(layout, options)
 
 
 def require_members(name: str, array: Array | None, members: int) -> None:

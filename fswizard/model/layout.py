@@ -15,7 +15,7 @@ DMSETUP = "dmsetup"
 PROGRAMS = {MD: "mdadm", LUKS: "cryptsetup"}
 """The program that creates the layouts below a filesystem, by their maker."""
 DEGRADED = "degraded"
-"""In a candidate's name: one member of the layout was removed before measuring."""
+"""In a candidate's name in results of earlier versions: one member was removed before measuring."""
 CHUNK = "chunk"
 _BLOCK_BYTES = 4096
 """Block size of ext4, the unit of its stride."""
@@ -96,13 +96,13 @@ class Array:
     options: Mapping[str, str] = field(default_factory=dict)
     """By name, in the layout's order. Those that differ from the default appear in the candidate's name."""
     degraded: bool = False
-    """One member is removed after creation and before measuring."""
+    """Only in results of earlier versions, which could measure with a member missing."""
     members: int = 0
     """0 until the target is known."""
 
     @property
     def name(self) -> str:
-        """As typed by users: `md:raid5,chunk=64K,degraded`."""
+        """As typed by users: `md:raid5,chunk=64K`."""
         chosen = [f"{name}={value}" for name, value in self.options.items()]
         if self.degraded:
             chosen.append(DEGRADED)

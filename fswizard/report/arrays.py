@@ -23,8 +23,6 @@ def _layout(plan: Plan, candidate: Candidate) -> str:
     array = candidate.array
     if array is None:
         return _("{room}, on the first disk alone. Everything on it is lost with it.", room=room)
-    if array.degraded:
-        return _degraded(room, array.survives)
     if array.survives < 1:
         may_fail = _("{room}, no disk may fail.", room=room)
     else:
@@ -32,14 +30,3 @@ def _layout(plan: Plan, candidate: Candidate) -> str:
             "{room}, any {count} disk may fail.", "{room}, any {count} disks may fail.", array.survives, room=room
         )
     return f"{may_fail} {_(array.layout.failed)}"
-
-
-def _degraded(room: str, survives: int) -> str:
-    if survives < 1:
-        return _("{room}, measured with one disk missing; no more disk may fail.", room=room)
-    return n_(
-        "{room}, measured with one disk missing; any {count} more disk may fail.",
-        "{room}, measured with one disk missing; any {count} more disks may fail.",
-        survives,
-        room=room,
-    )

@@ -9,7 +9,7 @@ from textual.content import Content
 
 from fswizard.language import N_, _, p_
 from fswizard.model.filesystem import Candidate, Feature
-from fswizard.model.layout import DEGRADED, Layout
+from fswizard.model.layout import Layout
 from fswizard.model.option import Option
 from fswizard.tui.drawing import Piece, text
 
@@ -37,7 +37,6 @@ FEATURES = {
 SIGNS = {"~": "$text-warning", "✓": "$text-success", "–": "$muted"}
 """Styles of the signs for features that are present partly, fully, or not at all."""
 ALONE = N_("Everything on it is lost with it.")
-DEGRADED_TEXT = N_("One disk is removed before measuring, to show how the layout performs until you replace it.")
 
 
 def feature_sign(feature: Feature | None) -> str:
@@ -91,8 +90,6 @@ def layout_options(layout: Layout) -> dict[str, Option]:
         for value in option.values[1:]:
             name = f"{option.name}={value}"
             options[name] = Option(option.name, option.text, source=option.source)
-    if not layout.alone:
-        options[DEGRADED] = Option(DEGRADED, DEGRADED_TEXT, source=layout.source)
     return options
 
 
@@ -140,13 +137,10 @@ def about_layout(candidate: Candidate, members: int) -> Pairs:
     title, meaning, failed = _("On the first disk alone"), "", _(ALONE)
     if array:
         title, meaning, failed = _(array.layout.title), _(array.layout.text), _(array.layout.failed)
-    pairs: Pairs = [
+    return [
         ("", text((title, "bold"), f"\n{meaning}".rstrip())),
         (p_("after that", "Then"), failed),
     ]
-    if array and array.degraded:
-        pairs.append((p_("one disk of an array", "Missing"), _(DEGRADED_TEXT)))
-    return pairs
 
 
 def best_first(candidates: Iterable[Candidate], members: int, member_bytes: int) -> list[str]:

@@ -14,14 +14,16 @@ from fswizard.advice import conclude
 from fswizard.advice.commands import commands
 from fswizard.engines.tree import TreeJob
 from fswizard.errors import UsageError
-from fswizard.filesystems import parse_candidates
+from fswizard.filesystems import layouts, parse_candidates
 from fswizard.model.analysis import ALIKE_AT_THE_END, ANSWER_SIGNS, Answer, AnswerKind, Findings
 from fswizard.model.codec import from_json, to_json
+from fswizard.model.filesystem import Candidate
 from fswizard.model.metrics import BYTES_WRITTEN, DEVICE_WRITTEN, DIRECT_CACHED, DURATION
 from fswizard.model.plan import Member, Target
 from fswizard.model.recipe import Workload
 from fswizard.model.result import Doubt, Failure, Result, Sample
 from fswizard.report import content, render
+from fswizard.sharing import shareable
 from tests.builders import make_drive, make_plan, make_result, make_samples, make_workload
 
 Figures = Mapping[str, Sequence[float]]
@@ -291,8 +293,6 @@ def over_four_disks(means: Mapping[str, float]) -> Result:
 
 
 def test_an_array_that_is_advised_is_made_whole_of_disks_by_their_stable_names() -> None:
-    degraded = over_four_disks({"md:raid5+ext4": 300, "md:raid5,degraded+ext4": 100})
-    assert "missing" not in conclude(degraded).answer.commands[0]
     assert conclude(over_four_disks({"md:raid5,chunk=64K+ext4:noatime": 900, "ext4": 1})).answer.commands == (
         "mdadm --create /dev/md/ARRAY --level=5 --raid-devices=4 --chunk=64K --bitmap=internal "
         "/dev/disk/by-id/DISK-1 /dev/disk/by-id/DISK-2 /dev/disk/by-id/DISK-3 /dev/disk/by-id/DISK-4",
@@ -313,12 +313,19 @@ def test_over_several_disks_room_and_redundancy_stand_beside_speed() -> None:
     assert texts(run(WRITES), "redundancy") == []
 
 
-def test_a_layout_with_a_disk_missing_is_measured_and_never_chosen() -> None:
-    missing = {"md:raid5,degraded+ext4": 900.0, "btrfs:raid1,degraded": 300.0}
-    assert conclude(over_four_disks(missing)).answer.kind == "excluded"
-    found = conclude(over_four_disks({**missing, "md:raid5+ext4": 300}))
-    assert (found.answer.kind, found.answer.choice) == ("only", ("md:raid5+ext4",))
-    assert [reason.code for reason in found.reasons].count("excluded") == 2
+def test_an_array_with_a_disk_missing_in_an_earlier_result_is_reported_and_never_chosen() -> None:
+    missing = "md:raid5,degraded+ext4"
+    result = over_four_disks({"md:raid5+ext4": 300, "md:raid6+ext4": 900})
+    whole, other = result.plan.candidates
+    assert other.array is not None
+    degraded = replace(other, name=missing, array=replace(other.array, layout=layouts()["md:raid5"], degraded=True))
+    degraded = from_json(Candidate, to_json(degraded))
+    samples = tuple(replace(s, candidate=missing) if s.candidate == other.name else s for s in result.samples)
+    result = replace(result, plan=replace(result.plan, candidates=(whole, degraded)), samples=samples)
+    for each in (result, shareable(result)):
+        found = conclude(each)
+        assert (found.answer.kind, found.answer.choice) == ("only", (whole.name,))
+        assert missing in render(found, "markdown", full=True)
 
 
 # Weights and needs

@@ -36,7 +36,7 @@ from fswizard.model.drive import SmrKind
 from fswizard.model.filesystem import Candidate, Driver, Feature, Filesystem
 from fswizard.model.layout import Layout
 from fswizard.model.option import Option
-from fswizard.model.plan import FORMAT, MOUNTING
+from fswizard.model.plan import FORMAT
 from tests.builders import make_drive
 
 FILESYSTEMS = list(catalogue().values())
@@ -104,9 +104,9 @@ def test_what_is_mounted_is_known_by_the_kernels_name_for_it(kind: str, name: st
     [
         (" XFS : noatime ", "xfs:noatime"),
         ("btrfs:metadata=single, compress=lzo, noatime", "btrfs:noatime,compress=lzo,metadata=single"),
-        (" MD:raid5 , degraded, bitmap=none,chunk=64K + xfs", "md:raid5,chunk=64K,bitmap=none,degraded+xfs"),
+        (" MD:raid5 , bitmap=none,chunk=64K + xfs", "md:raid5,chunk=64K,bitmap=none+xfs"),
         ("md:raid6,chunk=512K,bitmap=internal+xfs", "md:raid6+xfs"),
-        ("zfs:atime=off,raidz,degraded", "zfs:raidz,degraded,atime=off"),
+        ("zfs:atime=off,raidz", "zfs:raidz,atime=off"),
         (" LUKS: discards=on , sector=4096 + xfs:noatime", "luks,sector=4096,discards=on+xfs:noatime"),
         ("ext4:defaults,noatime", "ext4:noatime"),
     ],
@@ -157,13 +157,11 @@ def test_needs_are_compared_with_what_a_filesystem_offers() -> None:
         ("md:raid5,chunk=3K+ext4", "does not take the value 3K", "64K"),
         ("md:raid1,chunk=64K+ext4", "does not take chunk=64K", "bitmap=VALUE"),
         ("md:raid5+zfs:raidz", "can't lie on md:raid5", "one or the other"),
-        ("luks,degraded+ext4", "does not take degraded", "sector=VALUE"),
         ("md:raid5+ext4:stride=16", "the layout sets this itself", ""),
         ("luks+ext4:aged", "can't be aged", "Leave aged out"),
         ("lusk+ext4", "can't be put on lusk", "Did you mean luks?"),
         ("ext4:noatime,relatime", "ext4: noatime and relatime can't be combined.", "Leave one"),
         ("btrfs:raid1,data=dup", "can't be combined", "Leave one"),
-        ("btrfs:degraded", "none can be missing", "raid1,degraded"),
         ("ext4,xfs", "'ext4,xfs' is more than one candidate.", 'Put ; between them: "ext4; xfs".'),
         ("ext4:noatime,xfs", "ext4 has no option xfs.", "Put ; before another filesystem: ; xfs"),
     ],
@@ -207,10 +205,10 @@ LAYOUTS = [layout for layout in layouts().values() if not layout.alone]
 every_layout = pytest.mark.parametrize("layout", LAYOUTS, ids=lambda layout: layout.name)
 
 
-def planned(name: str, text: str = FORMAT, disks: tuple[str, ...] = DISKS) -> list[str]:
-    """The commands of a plan that make a candidate, or mount it."""
+def planned(name: str, disks: tuple[str, ...] = DISKS) -> list[str]:
+    """The commands of a plan that make a candidate."""
     each = exact_commands.making(parse_candidate(name).on(len(disks)), disks)
-    return [shlex.join(command.argv) for command in each if command.text == text]
+    return [shlex.join(command.argv) for command in each if command.text == FORMAT]
 
 
 def copied(name: str) -> list[str]:
@@ -229,10 +227,9 @@ def test_a_layout_says_what_it_is_with_sources_and_what_is_advised_asks_before_i
     assert layout.source
     assert layout.level and layout.minimum_members >= 2
     assert layout.survives(layout.minimum_members) >= 1, "what one failed disk takes whole is left out on purpose"
-    commands = copied(name_on(layout).replace(layout.name, f"{layout.name},degraded"))
+    commands = copied(name_on(layout))
     text = " ".join(commands)
     assert "--assume-clean" not in text and "--run" not in text
-    assert "missing" not in text and "offline" not in text and "wipefs" not in text
     assert all(f"/dev/disk/by-id/DISK-{number}" in text.split() for number in (1, 2, 3, 4))
 
 
@@ -271,7 +268,7 @@ def test_a_volume_is_made_with_a_key_on_standard_input_and_by_people_with_a_pass
     assert copied("luks,key=256+xfs")[0].endswith(f" --cipher=aes-xts-plain64 --key-size=256 {disk}")
 
 
-def test_an_array_is_made_of_all_its_disks_or_without_one_and_formatted_with_its_stripes() -> None:
+def test_an_array_is_made_of_all_its_disks_and_formatted_with_its_stripes() -> None:
     assert planned("md:raid5,chunk=64K+ext4") == [
         "mdadm --create /dev/md/ARRAY --config=none --run --assume-clean --metadata=1.2 --name=ARRAY --uuid=UUID "
         "--level=5 --raid-devices=4 --chunk=64K --bitmap=internal A B C D",
@@ -279,28 +276,11 @@ def test_an_array_is_made_of_all_its_disks_or_without_one_and_formatted_with_its
     ]
     assert "stride=128,stripe_width=256 " in planned("md:raid10+ext4")[1]
     assert "stride" not in planned("md:raid1+ext4")[1], "there are no stripes"
-    create, mkfs = planned("md:raid6,degraded+ext4")
-    assert create.endswith("--raid-devices=4 --chunk=512K --bitmap=internal A B C missing")
-    assert "stripe_width=256 " in mkfs, "its stripes are those of the whole"
     assert copied("zfs:mirror,atime=off") == [
         "zpool create -O atime=off POOL mirror /dev/disk/by-id/DISK-1 /dev/disk/by-id/DISK-2 "
         "mirror /dev/disk/by-id/DISK-3 /dev/disk/by-id/DISK-4"
     ]
     assert planned("btrfs:raid10,noatime") == ["mkfs.btrfs -q -f -K -L LABEL -d raid10 -m raid10 A B C D"]
-
-
-@pytest.mark.parametrize(
-    ("name", "last"),
-    [("zfs:raidz,degraded", "zpool offline POOL /dev/POOL/disk-4"), ("btrfs:raid1,degraded", "wipefs --all D")],
-)
-def test_one_disk_is_taken_away_after_the_making(name: str, last: str) -> None:
-    create, degrade, *_ = planned(name)
-    assert degrade == last
-    assert last.rsplit(maxsplit=1)[-1] in create.split()
-    candidate = parse_candidate(name).on(4)
-    assert candidate.array is not None and candidate.array.survives == 0
-    assert "degraded" in candidate.unsafe_options, "nobody is told to live with a failed disk"
-    assert ("degraded" in planned(name, MOUNTING)[0]) == name.startswith("btrfs")
 
 
 @pytest.mark.parametrize("name", ["ext4", "btrfs", "zfs:atime=off"])

@@ -14,7 +14,7 @@ from fswizard.errors import FswizardError
 from fswizard.filesystems import layouts, parse_candidate
 from fswizard.language import N_, _
 from fswizard.model.filesystem import Candidate
-from fswizard.model.layout import CHUNK, DEGRADED, LUKS, MD
+from fswizard.model.layout import CHUNK, LUKS, MD
 from fswizard.model.option import Option
 from fswizard.tui.candidates import conflicts, layout_options, option_text, options_of, short_name
 from fswizard.tui.drawing import Piece, lines, text
@@ -24,7 +24,7 @@ from fswizard.tui.widgets.table import Column, Row, Table
 COMMON = (
     "noatime", "lazytime", "compress", "compression", "compress_algorithm", "discard", "commit", "autodefrag",
     "nodatacow", "metadata", "packed_meta_blocks", "background_gc", "recordsize", "atime", "cluster",
-    LUKS, MD, "zfs", "btrfs", DEGRADED, CHUNK,
+    LUKS, MD, "zfs", "btrfs", CHUNK,
 )  # fmt: skip
 """Commonly used options; all others are at the end."""
 

@@ -32,14 +32,12 @@ WHOLE = (
     "btrfs:raid10",
     "ext4",
 )
-DEGRADED = ("md:raid5,degraded+ext4", "zfs:raidz,degraded", "btrfs:raid1,degraded")
 RECIPE = writing("512M", "16M", 1)
 
 
-def test_every_layout_is_measured_also_without_a_disk_and_taken_apart_again(zfs_machine: Machine) -> None:
-    layouts = (*WHOLE, *DEGRADED)
-    run = on_target(zfs_machine, TARGET, "; ".join(layouts), *ERASE, "--rounds", "1..1", recipe=RECIPE)
-    run.assert_whole(1, *layouts)
+def test_every_layout_is_measured_and_taken_apart_again(zfs_machine: Machine) -> None:
+    run = on_target(zfs_machine, TARGET, "; ".join(WHOLE), *ERASE, "--rounds", "1..1", recipe=RECIPE)
+    run.assert_whole(1, *WHOLE)
     assert b"active" not in zfs_machine.run("cat", "/proc/mdstat").stdout
     for link in LINKS:
         assert zfs_machine.run("wipefs", "--no-act", link).stdout == b"", link
