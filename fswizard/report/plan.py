@@ -30,6 +30,7 @@ def plan_document(plan: Plan, *, left_out: str = "") -> Document:
         Paragraph(f"{_(plan.recipe.title)}: {_(plan.recipe.why)}"),
         plan_facts(plan, left_out=left_out),
         Commands(_(COMMANDS), plan_commands(plan)),
+        *(Paragraph(sentence) for sentence in image_sentences(plan)),
     )
 
 
@@ -69,6 +70,13 @@ def plan_commands(plan: Plan) -> tuple[str, ...]:
     lines = [f"{'#' if command.as_root else '$'} {shlex.join(command.argv)}" for command in plan.commands]
     counted = ((line, len(list(same))) for line, same in groupby(lines))
     return tuple(line if count == 1 else f"{line}  ({_times(count)})" for line, count in counted)
+
+
+def image_sentences(plan: Plan) -> tuple[str, ...]:
+    """How the image around these commands is made and removed, if there is one."""
+    if plan.target.kind != "image":
+        return ()
+    return (_("The image is first written whole and attached as a loop device, and at the end unmounted and removed."),)
 
 
 def _times(count: int) -> str:

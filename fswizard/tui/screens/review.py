@@ -17,7 +17,7 @@ from textual.widgets import Input, Static
 from fswizard.errors import FswizardError, Missing, Refused
 from fswizard.language import N_, _, p_
 from fswizard.model.plan import Plan
-from fswizard.report.plan import plan_commands, plan_facts
+from fswizard.report.plan import image_sentences, plan_commands, plan_facts
 from fswizard.tui.drawing import Piece, filled, keyed
 from fswizard.tui.screens.base import AIRY, NO_ROOT, ROOT, SCROLL, StepScreen, TextBox
 from fswizard.tui.widgets.table import Facts
@@ -158,7 +158,8 @@ class ReviewScreen(StepScreen):
         colour = "$text-success" if harmless else "$text-error"
         rows: list[tuple[str, Piece]] = [(name, (loss, f"bold {colour}")), (_("Root"), root), *facts]
         self.facts.show(rows, spaced=self.size.height >= AIRY)
-        self.query_one("#commands", Facts).show(prompted(plan_commands(plan)))
+        around = [("", sentence) for sentence in image_sentences(plan)]
+        self.query_one("#commands", Facts).show([*prompted(plan_commands(plan)), *around])
         self.query_one("#exact").display = True
         if self.begun:
             self.say(keyed(_("A run with this plan is under way. `⏎` returns to it.")))
