@@ -18,9 +18,6 @@ from fswizard.model.result import Environment
 from fswizard.model.text import safe
 from fswizard.system import clock, commands
 
-_MODULES = ("lib/modules", "usr/lib/modules", "run/booted-system/kernel-modules/lib/modules")
-"""Directories of kernel modules; the last one is that of NixOS."""
-
 DYNAMIC_DRIVERS = frozenset({"intel_pstate", "amd-pstate-epp"})
 """Drivers that raise the clock under load even with the governor `powersave` (kernel admin guide, cpufreq)."""
 _CPUFREQ = "sys/devices/system/cpu/cpu0/cpufreq"
@@ -90,9 +87,10 @@ class Host:
         return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
 
     def available_memory_bytes(self) -> int:
-        """Memory available without swapping; 0 if unknown."""
-        match = re.search(r"^MemAvailable:\s*(\d+) kB$", self._text("proc/meminfo"), re.MULTILINE)
-        return int(match[1]) << 10 if match else 0
+        """Memory available without swapping."""
+        import psutil
+
+        return psutil.virtual_memory().available
 
     def unwritten_bytes(self) -> int:
         """Size of dirty data in memory, including data that is being written."""
@@ -153,10 +151,12 @@ class Host:
 
     def distribution(self) -> Distribution:
         """The distribution, from os-release(5)."""
-        for path in (self.root / "etc/os-release", self.root / "usr/lib/os-release"):
-            if path.is_file():
-                return _read_os_release(path.read_text("utf-8", "replace"))
-        return Distribution("Linux", ())
+        try:
+            fields = platform.freedesktop_os_release()
+        except (OSError, ValueError):  # there is none, or not as UTF-8
+            return Distribution("Linux", ())
+        names = [fields["ID"], *fields.get("ID_LIKE", "").split()]
+        return Distribution(safe(fields["PRETTY_NAME"]), tuple(safe(name.lower()) for name in names))
 
     def has_loop_devices(self) -> bool:
         return (self.root / "dev/loop-control").exists()
@@ -166,21 +166,17 @@ class Host:
         return (self.root / "sys/module" / name).exists() or f"[{name}]" in self._text("proc/mdstat")
 
     def kernel_supports(self, kind: str) -> bool:
-        """Whether the kernel can mount a filesystem type: built in, loaded, or with a loadable module.
+        """Whether the kernel can mount a filesystem type: built in, loaded, or with a module that modprobe finds.
 
-        modules.dep and modules.builtin list modules by path; modules.alias has `fs-TYPE` for those that mount(2) loads.
+        mount(2) loads modules by their alias `fs-TYPE`, which some outside the kernel lack.
         """
         if kind in self._text("proc/filesystems").split():
             return True
-        name = re.escape(kind.replace("-", "_"))
-        file = re.compile(rf"^(\S*/)?{name}\.ko(\.\w+)?(:|$)", re.MULTILINE)
-        alias = re.compile(f"^alias fs_{name} ", re.MULTILINE)
-        return any(
-            file.search(self._text(f"{modules}/modules.builtin").replace("-", "_"))
-            or file.search(self._text(f"{modules}/modules.dep").replace("-", "_"))
-            or alias.search(self._text(f"{modules}/modules.alias").replace("-", "_"))
-            for modules in (f"{directory}/{platform.release()}" for directory in _MODULES)
-        )
+        try:
+            names = (f"fs-{kind}", kind)
+            return any(not commands.query(["modprobe", "-n", "-q", name], timeout_s=5).exit_code for name in names)
+        except FswizardError:  # a container without modprobe
+            return False
 
     def _text(self, path: str) -> str:
         try:
@@ -191,13 +187,6 @@ class Host:
 
 this = Host()
 """This machine; replaced in tests."""
-
-
-def _read_os_release(text: str) -> Distribution:
-    lines = (line.partition("=") for line in text.splitlines() if "=" in line and not line.startswith("#"))
-    fields = {key.strip(): value.strip().strip("\"'") for key, _, value in lines}
-    names = [fields.get("ID", "linux"), *fields.get("ID_LIKE", "").split()]
-    return Distribution(safe(fields.get("PRETTY_NAME", "Linux")), tuple(safe(name.lower()) for name in names))
 
 
 def environment(plan: Plan, *, root_path: str | None = None, workload_path: str | None = None) -> Environment:

@@ -3,29 +3,34 @@
 from __future__ import annotations
 
 import os
+import platform
 from pathlib import Path
 
 import pytest
 
-OS_RELEASE = {
-    "debian": 'PRETTY_NAME="Debian GNU/Linux 12 (bookworm)"\nNAME="Debian GNU/Linux"\nID=debian\n',
-    "ubuntu": 'PRETTY_NAME="Ubuntu 24.04.1 LTS"\nNAME="Ubuntu"\nID=ubuntu\nID_LIKE=debian\n',
-    "mint": 'NAME="Linux Mint"\nID=linuxmint\nID_LIKE="ubuntu debian"\nPRETTY_NAME="Linux Mint 22"\n',
-    "fedora": 'NAME="Fedora Linux"\nID=fedora\nPRETTY_NAME="Fedora Linux 41 (Workstation Edition)"\n',
-    "rhel": 'ID="rhel"\nID_LIKE="fedora"\nPRETTY_NAME="Red Hat Enterprise Linux 9.4"\n',
-    "arch": 'NAME="Arch Linux"\nPRETTY_NAME="Arch Linux"\nID=arch\nBUILD_ID=rolling\n',
-    "manjaro": 'NAME="Manjaro Linux"\nPRETTY_NAME="Manjaro Linux"\nID=manjaro\nID_LIKE=arch\n',
-    "opensuse": 'NAME="openSUSE Tumbleweed"\nID="opensuse-tumbleweed"\nID_LIKE="opensuse suse"\n',
-    "unknown": 'NAME="Void"\nID="void"\nPRETTY_NAME="Void Linux"\n',
+DISTRIBUTIONS = {
+    "debian": ("debian", ""),
+    "mint": ("linuxmint", "ubuntu debian"),
+    "rhel": ("rhel", "fedora"),
+    "manjaro": ("manjaro", "arch"),
+    "opensuse": ("opensuse-tumbleweed", "opensuse suse"),
+    "unknown": ("void", ""),
 }
+"""ID and ID_LIKE in os-release(5)."""
 
 
-def make_machine(root: Path, distribution: str = "debian", **files: str) -> Path:
-    """Write a machine's files below `root`; further files by path with `__` for a slash."""
-    texts = {"etc/os-release": OS_RELEASE[distribution], **{name.replace("__", "/"): t for name, t in files.items()}}
-    for name, text in texts.items():
-        (root / name).parent.mkdir(parents=True, exist_ok=True)
-        (root / name).write_text(text)
+def use_distribution(patch: pytest.MonkeyPatch, name: str) -> None:
+    identity, like = DISTRIBUTIONS[name]
+    fields = {"ID": identity, "ID_LIKE": like, "PRETTY_NAME": name}
+    patch.setattr(platform, "freedesktop_os_release", lambda: fields)
+
+
+def make_machine(root: Path, **files: str) -> Path:
+    """Write a machine's files below `root`, by path with `__` for a slash."""
+    for name, text in files.items():
+        path = root / name.replace("__", "/")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
     return root
 
 

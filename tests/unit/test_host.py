@@ -9,8 +9,6 @@ import sys
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 import fswizard
 from fswizard.cli.doctor import Doctor
@@ -20,7 +18,7 @@ from fswizard.model.recipe import PlannedCommand
 from fswizard.system import commands, host, programs
 from fswizard.system.host import Host, Load
 from tests.builders import make_filesystem, make_plan
-from tests.fakes.machine import make_machine, make_program, without_root
+from tests.fakes.machine import make_machine, make_program, use_distribution, without_root
 
 
 @pytest.mark.parametrize(
@@ -33,26 +31,30 @@ from tests.fakes.machine import make_machine, make_program, without_root
     ],
 )
 def test_a_distribution_is_known_by_its_own_names(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, manager: str, package: str
+    monkeypatch: pytest.MonkeyPatch, name: str, manager: str, package: str
 ) -> None:
-    monkeypatch.setattr(host, "this", Host(make_machine(tmp_path, name)))
+    use_distribution(monkeypatch, name)
     found = programs.package_manager()
     assert found is not None and found.install[0] == manager
     assert programs.package_of(catalogue()["btrfs"].packages) == package
 
 
-def test_an_unknown_distribution_gets_no_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(host, "this", Host(make_machine(tmp_path, "unknown")))
+def test_an_unknown_distribution_gets_no_command(monkeypatch: pytest.MonkeyPatch) -> None:
+    use_distribution(monkeypatch, "unknown")
     assert programs.package_manager() is None
     assert programs.install_command(["fio"]) == programs.unattended_commands(["fio"]) == ()
     assert "fio" in programs.install_hint("fio")
 
 
-@given(st.binary(max_size=300))
-def test_any_os_release_is_read_and_made_harmless_and_without_one_it_is_just_linux(content: bytes) -> None:
-    assert Host(Path("/nonexistent")).distribution() == host.Distribution("Linux", ())
-    system = host._read_os_release(content.decode("utf-8", "replace"))
+def test_what_os_release_says_is_made_harmless_and_without_one_it_is_just_linux(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    fields = {"ID": "\x1b[31m", "PRETTY_NAME": "\x1b]52;"}
+    monkeypatch.setattr(platform, "freedesktop_os_release", lambda: fields)
+    system = Host().distribution()
     assert all(text.isprintable() for text in (system.title, *system.names))
+    monkeypatch.setattr(platform, "freedesktop_os_release", Path("/nonexistent").read_text)
+    assert Host().distribution() == host.Distribution("Linux", ())
 
 
 @pytest.mark.parametrize(
@@ -63,9 +65,9 @@ def test_any_os_release_is_read_and_made_harmless_and_without_one_it_is_just_lin
     ],
 )
 def test_the_install_command_is_the_distributions_own(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, asked: str, unattended: list[str]
+    monkeypatch: pytest.MonkeyPatch, name: str, asked: str, unattended: list[str]
 ) -> None:
-    monkeypatch.setattr(host, "this", Host(make_machine(tmp_path, name)))
+    use_distribution(monkeypatch, name)
     packages = ["xfsprogs", "fio", "fio", ""]
     monkeypatch.setattr(programs, "find", lambda program: f"/usr/bin/{program}")
     monkeypatch.setattr(os, "geteuid", lambda: 0)
@@ -115,16 +117,16 @@ def test_powersave_is_slow_only_where_the_driver_makes_it_so(tmp_path: Path, dri
     assert Host(root).is_slowed() is slowed
 
 
-def test_a_kernel_supports_what_is_loaded_built_in_on_disk_or_an_alias(tmp_path: Path) -> None:
-    modules = f"lib__modules__{platform.release()}__modules."
-    known = {
-        f"{modules}builtin": "kernel/fs/xfs/xfs.ko\n",
-        f"{modules}dep": "kernel/fs/f2fs/f2fs.ko.zst: kernel/lib/lz4/lz4.ko\n",
-        f"run__booted-system__kernel-modules__{modules}alias": "alias fs-fuseblk fuse\nalias x ntfs3\n",
-    }
-    machine = Host(make_machine(tmp_path, proc__filesystems="nodev\tsysfs\n\text4\n", **known))
-    kinds = ("ext4", "xfs", "f2fs", "fuseblk", "ntfs3", "lz4")
-    assert [kind for kind in kinds if machine.kernel_supports(kind)] == ["ext4", "xfs", "f2fs", "fuseblk"]
+def test_a_kernel_supports_what_is_built_in_or_loaded_or_known_to_modprobe(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    machine = Host(make_machine(tmp_path, proc__filesystems="nodev\tsysfs\n\text4\n"))
+    kinds = ("ext4", "xfs", "zfs", "ntfs3")
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setattr(commands, "SYSTEM_PATH", ())
+    assert [kind for kind in kinds if machine.kernel_supports(kind)] == ["ext4"]
+    make_program(tmp_path, "modprobe", '[ "$1$2" = -n-q ] && { [ "$3" = fs-xfs ] || [ "$3" = zfs ]; }')
+    assert [kind for kind in kinds if machine.kernel_supports(kind)] == ["ext4", "xfs", "zfs"]
 
 
 def test_versions_are_what_programs_print_and_a_run_knows_what_it_ran_on(
@@ -159,12 +161,13 @@ def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     make_program(bin_directory, "apt-get", APT_GET.format(root=tmp_path))
     for name in ("ln", "sh"):
         (bin_directory / name).symlink_to(f"/bin/{name}")
-    make_machine(tmp_path, "debian", proc__filesystems="\text4\n\txfs\n\tbtrfs\n", **{"dev__loop-control": ""})
+    make_machine(tmp_path, proc__filesystems="\text4\n\txfs\n\tbtrfs\n", **{"dev__loop-control": ""})
+    use_distribution(monkeypatch, "debian")
     monkeypatch.setenv("PATH", str(bin_directory))
     monkeypatch.setattr(commands, "SYSTEM_PATH", ())
     monkeypatch.setattr(host, "this", Host(tmp_path))
     monkeypatch.setattr(os, "geteuid", lambda: 0)
-    monkeypatch.setattr(sys, "stdin", (tmp_path / "etc/os-release").open())
+    monkeypatch.setattr(sys, "stdin", (tmp_path / "proc/filesystems").open())
     return tmp_path
 
 
@@ -265,7 +268,7 @@ def test_where_there_is_no_sudo_su_asks_for_roots_password_once(machine: Path, m
 
 
 def test_a_filesystem_is_usable_with_kernel_mkfs_and_its_fuse_program(machine: Path) -> None:
-    make_machine(machine, "debian", proc__filesystems="\text4\n\tbtrfs\nnodev\tfuse\n")
+    make_machine(machine, proc__filesystems="\text4\n\tbtrfs\nnodev\tfuse\n")
     assert availability(make_filesystem("ext4")) == Availability(True, version="1.2.3")
     btrfs, xfs = availability(catalogue()["btrfs"]), availability(catalogue()["xfs"])
     assert (btrfs.usable, btrfs.package) == (False, "btrfs-progs")
@@ -282,7 +285,7 @@ def test_zfs_takes_the_kernels_module_and_the_programs_of_openzfs(machine: Path)
     for name in ("zpool", "zfs", "zfs-fuse"):
         make_program(machine / "bin", name, "")
     for kernel, package in (("nodev\tfuse\n", ""), ("nodev\tfuse\nnodev\tzfs\n", "zfsutils-linux")):
-        make_machine(machine, "debian", proc__filesystems=kernel)
+        make_machine(machine, proc__filesystems=kernel)
         state = availability(zfs)
         assert (state.usable, state.package) == (False, package)
     make_program(machine / "bin", "mount.zfs", "")
@@ -291,9 +294,9 @@ def test_zfs_takes_the_kernels_module_and_the_programs_of_openzfs(machine: Path)
 
 def test_a_volume_takes_the_kernels_module_its_program_and_the_one_that_closes_it(machine: Path) -> None:
     luks = layouts()["luks"]
-    make_machine(machine, "debian", proc__filesystems="\text4\n")
+    make_machine(machine, proc__filesystems="\text4\n")
     assert not layout_availability(luks).usable
-    make_machine(machine, "debian", sys__module__dm_crypt__refcnt="0")
+    make_machine(machine, sys__module__dm_crypt__refcnt="0")
     for program in ("cryptsetup", "dmsetup"):
         assert layout_availability(luks).package == program
         make_program(machine / "bin", program, "echo 1.2.3")
