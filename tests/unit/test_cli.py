@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 import pwd
 import shlex
@@ -16,14 +15,10 @@ import pytest
 from fswizard import results
 from fswizard.advice import conclude
 from fswizard.cli import drives
-from fswizard.cli.narration import Narration
 from fswizard.cli.output import deliver
 from fswizard.drives import inventory
 from fswizard.errors import UsageError
-from fswizard.model.events import RatioUpdated
-from fswizard.model.run_state import RunState
 from fswizard.sharing import export
-from fswizard.stats import analyse
 from tests.builders import write_result
 from tests.fakes.command_line import fswizard
 from tests.recorded.machines import machine
@@ -51,21 +46,12 @@ WRONG = [
     (("frobnicate",), "no subcommand 'frobnicate'"),
     (("run", "--frobnicate"), "Unknown switch --frobnicate."),
     (("run", "quick", "more"), "got ['quick', 'more']"),
-    (("recipes", "--output", "x"), "missing ['from']"),
     (("run", "--resume", "x", "--seed", "3"), "invalid ['--seed']"),
-    (("run", "--target", "image:4G@/nowhere/at/all"), "/nowhere/at/all is not a directory"),
-    (("run", "--target", "image:100000G@/var/tmp"), "free"),
-    (("run", "--target", "dir:/nowhere"), "/nowhere is not a directory"),
     (("run", "--time", "soon"), "'soon' is not a duration"),
-    (("run", "--time", "0s"), "leaves no time to measure"),
-    (("run", "--rounds", "many"), "'many' isn't a number of rounds"),
-    (("run", "--rounds", "5..3"), "5..3 isn't a range of rounds"),
-    (("run", "--memory-limit", "1M"), "1 MiB of memory is too little"),
-    (("run", "--need", "magic"), "magic"),
     (("run", "--baseline", "ntfs", "--candidates", "ext4; xfs"), "baseline ntfs"),
+    (("run", "--rounds", "many"), "'many' isn't a number of rounds"),
     (("smr",), "Name something to check"),
     (("report", "nothing-like-it"), "no result 'nothing-like-it'"),
-    (("report", "/nowhere.jsonl"), "cannot be read"),
     (("report", "--what-if", "speed=0"), "It has: large-files, "),
     (("report", "--what-if", "search"), "isn't a weight"),
     (("report", "--output", "/nowhere/a.txt"), "/nowhere/a.txt cannot be written"),
@@ -80,12 +66,6 @@ def test_wrong_usage_is_one_clear_message_with_exit_code_2(arguments: tuple[str,
     assert words in done.stderr
     assert (done.returncode, done.stdout) == (2, "")
     assert "Traceback" not in done.stderr
-
-
-@pytest.mark.parametrize(("argument", "code"), [("frobnicate", 2), ("--version", 0)])
-def test_a_process_ends_with_the_code_and_keeps_to_its_streams(argument: str, code: int) -> None:
-    done = subprocess.run([*PROGRAM, argument], capture_output=True, text=True, check=False)
-    assert (done.returncode, bool(done.stdout), bool(done.stderr)) == (code, code == 0, code == 2)
 
 
 def test_a_reader_that_closes_the_pipe_early_gets_no_complaint(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -113,17 +93,10 @@ def test_output_that_cannot_be_written_is_one_clear_error(redirected: str, code:
     assert "Traceback" not in done.stderr
 
 
-def test_a_device_is_refused_with_exit_code_3_and_a_missing_program_with_4(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert fswizard("run", "quick", "--target", "device:/dev/null", "--erase", "X").returncode == 3
-    monkeypatch.setattr("fswizard.session.planning.find", lambda program: None if program == "fio" else program)
-    done = fswizard("run", "kdiskmark")
-    assert (done.returncode, "fswizard doctor" in done.stderr) == (4, True)
-
-
-@pytest.mark.parametrize("subcommand", ["", "drives", "smr", "recipes", "run", "report", "history", "doctor", "clean"])
-def test_help_is_data(subcommand: str) -> None:
-    done = fswizard(*filter(None, [subcommand]), "--help")
-    assert (done.returncode, "Usage" in done.stdout) == (0, True)
+def test_help_is_data() -> None:
+    for arguments in (("--help",), ("run", "--help")):
+        done = fswizard(*arguments)
+        assert (done.returncode, "Usage" in done.stdout) == (0, True)
 
 
 RECORDED = Path(__file__).parents[1] / "recorded" / "smartctl"
@@ -136,9 +109,8 @@ def test_names_files_and_standard_input_in_one_call() -> None:
     documents = json.loads(done.stdout)
     assert [item["verdict"] for item in documents] == ["cmr", "drive-managed", "drive-managed"]
     assert [item["source"] for item in documents] == ["WD80EFAX", str(SHINGLED), "-"]
-    for item in documents:
-        assert set(item) == {"source", "model", "problem", "verdict", "confidence", "evidence", "advice"}
-        assert all(set(piece) == {"code", "says", "strength", "text"} for piece in item["evidence"])
+    keys = {"source", "model", "problem", "verdict", "confidence", "evidence", "advice"}
+    assert all(set(item) == keys for item in documents)
     assert "SMR, drive-managed (strong evidence)" in fswizard("smr", "ST8000AS0002").stdout
 
 
@@ -146,7 +118,6 @@ def test_files_that_cannot_be_read_are_errors_and_the_others_are_judged(tmp_path
     done = fswizard("smr", "--json", str(tmp_path / "absent.txt"), str(tmp_path), "/dev/null", str(SHINGLED))
     assert done.returncode == 2
     assert all(words in done.stderr for words in ("absent.txt", "Is a directory", "character device"))
-    assert "Traceback" not in done.stderr
     assert [item["verdict"] for item in json.loads(done.stdout)] == ["drive-managed"]
 
 
@@ -224,10 +195,9 @@ def test_weights_needs_names_and_ascii_are_as_asked_for(newest: Path) -> None:
     assert "System" in fswizard("report", "--full").stdout
 
 
-@pytest.mark.parametrize("encoding", ["koi8-r", "ascii"])
-def test_a_terminal_of_any_encoding_gets_text(newest: Path, encoding: str) -> None:
-    for arguments in (("report",), ("run", "quick", "--dry-run"), ("doctor",), ("frobnicate\u25cf",)):
-        done = fswizard(*arguments, encoding=encoding)
+def test_a_terminal_of_any_encoding_gets_text(newest: Path) -> None:
+    for arguments in (("report",), ("frobnicate\u25cf",)):
+        done = fswizard(*arguments, encoding="ascii")
         assert "Traceback" not in done.stderr
         assert done.stdout or done.returncode == 2
 
@@ -247,9 +217,3 @@ def test_the_history_lists_answers_and_is_searched(newest: Path) -> None:
     assert conclude(RESULT).answer.verdict in " ".join(" ".join(lines).split())
     assert newest.stem in fswizard("history", "st8000", "2026-01", "quick", "btrfs").stdout
     assert fswizard("history", "WD40").stdout == ""
-
-
-def test_the_standing_is_printed_after_a_round() -> None:
-    stream = io.StringIO()
-    Narration(stream).show(RatioUpdated(1.0, analyse(RESULT)), RunState.of(RESULT.plan))
-    assert stream.getvalue().startswith("after round 3: ▲ xfs 11 % faster; ")
