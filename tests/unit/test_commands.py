@@ -10,7 +10,6 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import cast
 
-import psutil
 import pytest
 
 from fswizard.errors import Missing, RunFailed
@@ -43,26 +42,6 @@ def test_programs_are_found_off_the_path_or_missing_and_arguments_never_a_shells
     assert commands.find("nonesuch") is None
 
 
-async def test_a_started_program_is_read_while_it_runs(tmp_path: Path, time: SimulatedClock) -> None:
-    os.mkfifo(tmp_path / "more")
-    script = "echo one; read word < more; echo $word; echo three >&2; exit 4"
-    process = await commands.start(["sh", "-c", script], cwd=str(tmp_path))
-    chunks = aiter(process.chunks())
-    assert await anext(chunks) == b"one\n"
-    time.advance(7.0)
-    (tmp_path / "more").write_text("two\n")
-    assert [chunk async for chunk in chunks] == [b"two\n"]
-    finished = await process.wait()
-    assert (finished.exit_code, finished.stdout, finished.stderr, finished.wall_s) == (4, b"", b"three\n", 7.0)
-
-
-async def test_killing_a_started_program_ends_what_it_started() -> None:
-    process = await commands.start(["sh", "-c", "sleep 1000 & echo $!; wait"])
-    child = psutil.Process(int((await anext(aiter(process.chunks()))).decode()))
-    await process.kill()
-    child.wait(60)
-
-
 @pytest.mark.parametrize("own_session", [True, False])
 def test_a_program_that_outlives_this_one_keeps_its_distance_from_the_terminal(own_session: bool) -> None:
     program = "import os, sys; print(os.getpgrp(), os.getsid(0), sys.stdin.readline())"
@@ -89,17 +68,6 @@ def test_a_hanging_program_whose_children_hold_the_pipe_is_given_up_in_time(
         with pytest.raises(RunFailed, match="sh did not answer within 10 s"):
             asked.result()
     os.kill(child, signal.SIGKILL)  # it was there all the time
-
-
-async def test_work_is_cancelled_with_who_waits_for_it() -> None:
-    assert await within(60.0, asyncio.sleep(0, "done")) == "done"
-    work: asyncio.Future[str] = asyncio.get_running_loop().create_future()
-    waiting = asyncio.create_task(within(60.0, work))
-    await asyncio.sleep(0)
-    waiting.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await waiting
-    assert work.cancelled()
 
 
 @pytest.mark.usefixtures("time")
