@@ -64,13 +64,9 @@ def test_latencies_errors_and_thirds_are_read_from_new_and_old_versions() -> Non
         now = read(dump(4096, latency=latency)).all
         assert (now.median_s, now.p99_s, now.worst_s) == (468992e-9, 815104e-9, 21176509e-9)
     one = dump(4096)
-    one["jobs"][0]["write"]["lat_ns"]["max"] = 500_000
-    now = read(one).all
-    assert now.median_s <= now.p99_s == now.worst_s == 500_000e-9
     one["jobs"].append({"error": 28})
     assert read(one).error == 28
-    nothing: list[dict[str, Any]] = [{}, {"jobs": []}, {"jobs": "x"}, {"jobs": [1]}]
-    assert [figures(one) for one in nothing] == [None] * 4
+    assert figures({"jobs": "x"}) is figures({"jobs": [1]}) is None
     assert late_rate(course(*[100.0] * 5, *[70.0] * 4, *[40.0] * 4)) == pytest.approx(0.4)
     assert late_rate(course(*[100.0] * 8)) is late_rate(course(*[0.0] * 12)) is None, "fio prints four a second"
 
