@@ -6,8 +6,9 @@ Add an engine
 Write `fswizard/engines/NAME.py` with one class: a frozen dataclass with slots that derives from `Engine`. The program
 needs nothing else. `fsync.py` is a short example; `Job` in `model/recipe.py` describes what may be overridden.
 
-- `engine` is its name in recipes, and its fields are the keys of a workload: `Literal` for a choice, `bool`,
-  `Annotated[int, whole(low, high)]`, or `Annotated[int, size(low, high)]`: `block_bytes` is the key `block`, as "4K".
+- `engine` is its name in recipes, and its fields are the keys of a workload: `Literal` for a choice, `bool`, or
+  `Annotated[int, within(low, high)]`; `block_bytes` is the key `block`, as "4K". Its `__post_init__` refuses values
+  that contradict each other.
 - `timed` returns the programs to run and their input files; `figures` computes the figures from their results.
 - `metrics` lists the figures in the order in which `figures` yields them. It may end with `WORST_STALL`, which every
   engine measures. `model/metrics.py` has the existing metrics.
@@ -34,20 +35,13 @@ from fswizard.engines.shared.context import (
 )
 from fswizard.engines.shared.engine import Engine, age, ageing, cached_share
 from fswizard.engines.shared.programs import require_unkilled
-from fswizard.model.keys import Keys
+from fswizard.engines.shared.trees import TreeShape
 from fswizard.model.recipe import Job, PlannedCommand, Program
 
 __all__ = [
-    "BareDevice", "BareSample", "Engine", "WorkloadContext", "WorkloadDisturbed", "WorkloadFailed", "age",
-    "cached_share", "engine", "forget_cell", "job", "planned_age", "programs", "require_unkilled",
+    "BareDevice", "BareSample", "Engine", "TreeShape", "WorkloadContext", "WorkloadDisturbed", "WorkloadFailed", "age",
+    "cached_share", "engine", "forget_cell", "planned_age", "programs", "require_unkilled",
 ]  # fmt: skip
-
-
-def job(engine: str, keys: Keys) -> Job:
-    """Read the job of a recipe's workload. Raises UsageError for invalid keys."""
-    kind = Job.kinds[engine]
-    assert issubclass(kind, Engine)
-    return keys.read(kind).checked(keys)
 
 
 def engine(job: Job) -> Engine:

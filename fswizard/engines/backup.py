@@ -13,7 +13,7 @@ from fswizard.engines.shared.engine import Files, Timed
 from fswizard.engines.shared.programs import Done, Work
 from fswizard.engines.shared.trees import LEFT_BY_COMPRESSION, TreeEngine
 from fswizard.language import N_, _
-from fswizard.model.keys import size, whole
+from fswizard.model.keys import within
 from fswizard.model.metrics import BYTES_WRITTEN
 from fswizard.model.recipe import Program
 from fswizard.progress.workload_events import Measured
@@ -38,8 +38,8 @@ class BackupJob(TreeEngine):
     )
     shape = "mixed"
     archive: Literal["first", "second"]
-    files: Annotated[int, whole(1, 10_000_000)]
-    total_bytes: Annotated[int, size(1, 16 * TIB)]
+    files: Annotated[int, within(1, 10_000_000)]
+    total_bytes: Annotated[int, within(1, 16 * TIB)]
 
     @property
     def works_on(self) -> str:

@@ -21,7 +21,7 @@ from fswizard.engines.shared.fileserver_worker import PRECREATED_FIFTHS
 from fswizard.engines.shared.programs import Done, JsonLines, Work, syncing, worker
 from fswizard.language import N_, _, n_
 from fswizard.model.estimates import FILES_MADE_PER_S, SEQUENTIAL_BYTES_PER_S, SSD
-from fswizard.model.keys import Keys, from_to, number, size, whole
+from fswizard.model.keys import from_to, must_be, within
 from fswizard.model.metrics import BYTES_WRITTEN, CPU, LATENCIES, OPERATION_RATE, PREALLOCATION_TIME, Metric
 from fswizard.model.recipe import Pace
 from fswizard.model.units import duration_text, size_text
@@ -50,17 +50,16 @@ class FileServerJob(Engine):
     )
     counts = N_("operations")
     built_in = True
-    threads: Annotated[int, whole(1, 256)]
-    files: Annotated[int, whole(5, 10_000_000)]
-    mean_file_bytes: Annotated[int, size(1, GIB)]
-    mean_append_bytes: Annotated[int, size(1, GIB)]
-    seconds: Annotated[float, number(0.1, 604_800)]
-    fill_percent: Annotated[int, whole(0, 99, key="fill")] = 0
+    threads: Annotated[int, within(1, 256)]
+    files: Annotated[int, within(5, 10_000_000)]
+    mean_file_bytes: Annotated[int, within(1, GIB)]
+    mean_append_bytes: Annotated[int, within(1, GIB)]
+    seconds: Annotated[float, within(0.1, 604_800)]
+    fill_percent: Annotated[int, within(0, 99)] = 0
 
-    def checked(self, keys: Keys) -> FileServerJob:
+    def __post_init__(self) -> None:
         if self.files < 5 * self.threads:  # each has four that exist, and one that does not
-            raise keys.error("files", from_to(5 * self.threads, 10_000_000))
-        return self
+            raise must_be("files", from_to(5 * self.threads, 10_000_000))
 
     def timed_bytes(self, pace: Pace) -> int:
         """Bytes written, which are half of the traffic."""

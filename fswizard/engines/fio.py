@@ -14,8 +14,8 @@ from fswizard.engines.shared.programs import Done, Reader, Work, failure, watch
 from fswizard.language import N_, _
 from fswizard.model.estimates import SEQUENTIAL_BYTES_PER_S, SSD
 from fswizard.model.filesystem import Strain
-from fswizard.model.keys import Keys, number, size, whole
-from fswizard.model.metrics import BYTES_WRITTEN, CPU, IOPS, LATE_RATE, LATENCIES, SYNCS, THROUGHPUT
+from fswizard.model.keys import must_be, within
+from fswizard.model.metrics import BYTES_WRITTEN, CPU, IOPS, LATE_RATE, LATENCIES, SYNCS, THROUGHPUT, Metric
 from fswizard.model.recipe import Pace, Program
 from fswizard.model.units import binary_size_text, size_text
 from fswizard.progress.workload_events import Doing, Emit, Measured, Progress, Ran
@@ -47,32 +47,33 @@ class FioJob(Engine):
     programs = (Program("fio", N_("block workloads")),)
     metrics = (*FIGURES, *SYNCS)
     rw: Literal["read", "write", "randread", "randwrite", "randrw"]
-    block_bytes: Annotated[int, size(512, 64 * MIB)]
-    size_bytes: Annotated[int, size(MIB, 16 * TIB)]
+    block_bytes: Annotated[int, within(512, 64 * MIB)]
+    size_bytes: Annotated[int, within(MIB, 16 * TIB)]
     """Size of the file, which is shared by workloads of a recipe with the same size."""
-    seconds: Annotated[float, number(0, 86_400)] = 0.0
+    seconds: Annotated[float, within(0, 86_400)] = 0.0
     """Duration, or 0 to read or write the whole file once."""
-    jobs: Annotated[int, whole(1, 256)] = 1
-    depth: Annotated[int, whole(1, 1024)] = 1
+    jobs: Annotated[int, within(1, 256)] = 1
+    depth: Annotated[int, within(1, 1024)] = 1
     io_engine: Literal["psync", "libaio", "io_uring"] = "libaio"
     direct: bool = True
-    fsync: Annotated[int, whole(0, 1_000_000)] = 0
+    fsync: Annotated[int, within(0, 1_000_000)] = 0
     """fsync after this many writes; 0 means once, at the end."""
-    fdatasync: Annotated[int, whole(0, 1_000_000)] = 0
+    fdatasync: Annotated[int, within(0, 1_000_000)] = 0
     """fdatasync after this many writes. It does not sync times; databases use it for their logs."""
     allocated: bool = False
     """The file is only allocated beforehand (fallocate), as for a virtual machine."""
 
-    def checked(self, keys: Keys) -> FioJob:
+    def __post_init__(self) -> None:
         if self.block_bytes > self.size_bytes:
-            raise keys.error("block", _("at most the size of the file"))
+            raise must_be("block", _("at most the size of the file"))
         if self.fsync and self.fdatasync:
-            raise keys.error("fdatasync", _("not beside 'fsync'"))
-        if keys.table.get("metric") in [metric.name for metric in SYNCS] and not self.synced:
-            raise keys.error("metric", _("one of syncs only beside 'fsync' or 'fdatasync'"))
+            raise must_be("fdatasync", _("not beside 'fsync'"))
         if self.allocated and not (self.writes and self.seconds):
-            raise keys.error("allocated", _("true only for writes that take a number of seconds, or false"))
-        return self
+            raise must_be("allocated", _("true only for writes that take a number of seconds, or false"))
+
+    @property
+    def yielded(self) -> tuple[Metric, ...]:
+        return self.metrics if self.synced else FIGURES
 
     @property
     def writes(self) -> bool:

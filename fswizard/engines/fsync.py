@@ -11,7 +11,7 @@ from fswizard.engines.shared.engine import Engine, Files, Timed, cpu_s
 from fswizard.engines.shared.fsync_worker import LARGEST, SAVE
 from fswizard.engines.shared.programs import Done, JsonLines, Work, worker
 from fswizard.language import _
-from fswizard.model.keys import number, size
+from fswizard.model.keys import within
 from fswizard.model.metrics import BYTES_WRITTEN, CPU, FSYNC_MEDIAN, FSYNC_WORST
 from fswizard.progress.workload_events import Measured
 
@@ -28,9 +28,9 @@ class FsyncJob(Engine):
     engine = "fsync"
     metrics = (FSYNC_MEDIAN, FSYNC_WORST, BYTES_WRITTEN, CPU)
     strain = "sync"
-    total_bytes: Annotated[int, size(8 * MIB, 16 * TIB)]
+    total_bytes: Annotated[int, within(8 * MIB, 16 * TIB)]
     """Upper limit of the bytes written to the large file."""
-    seconds: Annotated[float, number(1, 3600)]
+    seconds: Annotated[float, within(1, 3600)]
 
     @property
     def units(self) -> int:

@@ -15,7 +15,7 @@ from fswizard.engines.shared.context import MIB, TIB
 from fswizard.engines.shared.engine import Engine, Timed
 from fswizard.engines.shared.fio_output import Figures
 from fswizard.engines.shared.programs import Done
-from fswizard.model.keys import number, size, whole
+from fswizard.model.keys import within
 from fswizard.model.metrics import LATE_RATE, Metric
 from fswizard.model.recipe import Pace
 from fswizard.progress.workload_events import Measured
@@ -36,11 +36,11 @@ class OverflowJob(Engine):
     metrics = (*FIGURES, RATE_BEFORE_CLIFF, SUSTAINED_RATE, BYTES_BEFORE_CLIFF, SLOWEST_SECOND)
     strain = "overwrite"
     direct = True
-    working_set_bytes: Annotated[int, size(MIB, 16 * TIB)]
+    working_set_bytes: Annotated[int, within(MIB, 16 * TIB)]
     """Size of the file, which must be larger than the cache to overflow it."""
-    seconds: Annotated[float, number(1, 604_800)]
-    block_bytes: Annotated[int, size(512, MIB)] = 4096
-    depth: Annotated[int, whole(1, 1024)] = 32
+    seconds: Annotated[float, within(1, 604_800)]
+    block_bytes: Annotated[int, within(512, MIB)] = 4096
+    depth: Annotated[int, within(1, 1024)] = 32
 
     @property
     def fio(self) -> FioJob:

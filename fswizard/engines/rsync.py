@@ -10,7 +10,7 @@ from fswizard.engines.shared.engine import Files, Timed
 from fswizard.engines.shared.trees import FILES_COPIED_PER_S, TreeEngine
 from fswizard.language import N_, _
 from fswizard.model.estimates import SEQUENTIAL_BYTES_PER_S
-from fswizard.model.keys import size, whole
+from fswizard.model.keys import within
 from fswizard.model.recipe import Program
 
 INODE_BYTES = 256
@@ -29,8 +29,8 @@ class RsyncJob(TreeEngine):
     programs = (Program("rsync", N_("copy workloads")),)
     direction: Literal["onto", "from"]
     shape: Literal["small-files", "mixed", "source", "home", "mail"]
-    files: Annotated[int, whole(1, 1_000_000)]
-    total_bytes: Annotated[int, size(1, 16 * GIB)]
+    files: Annotated[int, within(1, 1_000_000)]
+    total_bytes: Annotated[int, within(1, 16 * GIB)]
 
     @property
     def activity(self) -> str:

@@ -14,7 +14,7 @@ from typing import Annotated, Any, Literal
 from fswizard.engines.shared.engine import Engine, Files, Timed, cpu_s, duration_s
 from fswizard.engines.shared.programs import Done, Work
 from fswizard.language import N_, _, n_
-from fswizard.model.keys import whole
+from fswizard.model.keys import within
 from fswizard.model.metrics import BYTES_WRITTEN, CPU, DURATION, OPERATION_RATE, WORST_STALL
 from fswizard.model.recipe import Program
 from fswizard.progress.workload_events import Measured
@@ -54,7 +54,7 @@ class SqliteJob(Engine):
     strain = "sync"
     counts = N_("saves")
     journal: Literal["wal", "delete"]
-    transactions: Annotated[int, whole(1, 1_000_000)]
+    transactions: Annotated[int, within(1, 1_000_000)]
 
     @property
     def units(self) -> int:

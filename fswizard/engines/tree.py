@@ -22,13 +22,12 @@ from fswizard.engines.shared.trees import (
     METADATA_BYTES,
     TreeEngine,
     TreeShape,
-    recipe_shape,
     shipped_shape,
 )
 from fswizard.language import N_, _, n_
 from fswizard.model.estimates import SEQUENTIAL_BYTES_PER_S
 from fswizard.model.filesystem import Strain
-from fswizard.model.keys import UNWRITTEN, Keys, size, whole
+from fswizard.model.keys import must_be, within
 from fswizard.model.recipe import Program
 
 TreeOperation = Literal[
@@ -75,19 +74,15 @@ class TreeJob(TreeEngine):
     ]  # fmt: skip
     """Package recipes, a project with pictures and films, films, one of `shapes.toml`, or the shape of the user's
     files."""
-    files: Annotated[int, whole(1, 10_000_000)]
-    total_bytes: Annotated[int, size(1, 16 * TIB)]
-    own: Annotated[TreeShape | None, UNWRITTEN] = None
+    files: Annotated[int, within(1, 10_000_000)]
+    total_bytes: Annotated[int, within(1, 16 * TIB)]
+    own: TreeShape | None = None
     """The recipe's table `tree`, for the shape `own`."""
-    fill_percent: Annotated[int, whole(0, 99, key="fill")] = 0
+    fill_percent: Annotated[int, within(0, 99)] = 0
 
-    def checked(self, keys: Keys) -> TreeJob:
-        own = recipe_shape(keys.outer)
-        if self.shape != "own":
-            return self
-        if own is None:
-            raise keys.error("shape", _("'own' only with a table [tree] that describes your files"))
-        return replace(self, own=own)
+    def __post_init__(self) -> None:
+        if self.shape == "own" and self.own is None:
+            raise must_be("shape", _("'own' only with a table [tree] that describes your files"))
 
     @property
     def does(self) -> type[Operation]:

@@ -12,12 +12,16 @@ from fswizard.errors import UsageError
 from fswizard.language import N_, _
 from fswizard.model.drive import Drive
 from fswizard.model.filesystem import Strain
-from fswizard.model.keys import UNWRITTEN, Limits, matching, number, size, text, whole
+from fswizard.model.keys import within
 from fswizard.model.metrics import Metric
 from fswizard.model.text import safe
 
-Name = Annotated[str, matching(r"[a-z0-9][a-z0-9-]{0,39}", N_("a short name of small letters, digits and dashes"))]
-Candidates = Annotated[tuple[Annotated[str, Meta(min_length=1, max_length=200)], ...], Limits(Meta(max_length=20))]
+Name = Annotated[str, Meta(pattern=r"^[a-z0-9][a-z0-9-]{0,39}\Z")]
+Title = Annotated[str, Meta(min_length=1, max_length=60)]
+Why = Annotated[str, Meta(max_length=500)]
+Candidates = Annotated[tuple[Annotated[str, Meta(min_length=1, max_length=200)], ...], Meta(max_length=20)]
+ImageBytes = Annotated[int, within(64 << 20, 64 << 40)]
+Minutes = Annotated[float, within(0.1, 10_080)]
 
 Group = Literal["desktop", "archive", "server", "kdiskmark", "published", "yours"]
 TITLES: Mapping[Group, str] = {
@@ -95,6 +99,11 @@ class Job:
     """All figures that it yields; a recipe selects one of them as the workload's primary metric."""
     programs: ClassVar[tuple[Program, ...]] = ()
     """Programs that must be installed; the result records their versions."""
+
+    @property
+    def yielded(self) -> tuple[Metric, ...]:
+        """Those of `metrics` that this job yields."""
+        return self.metrics
 
     @property
     def cost(self) -> Cost:
@@ -200,26 +209,26 @@ class Workload:
 
     name: Name
     """Stable name within the recipe, such as `random-write`."""
-    title: Annotated[str, text(60)]
-    engine: Annotated[str, UNWRITTEN]
-    job: Annotated[Job, UNWRITTEN]
-    metric: Annotated[Metric, UNWRITTEN]
+    title: Title
+    engine: str
+    job: Job
+    metric: Metric
     """The metric on which ratios are based."""
-    weight: Annotated[float, number(0, 1000)] = 1.0
-    why: Annotated[str, text(500)] = ""
+    weight: Annotated[float, within(0, 1000)] = 1.0
+    why: Why = ""
     """What this represents in everyday use, in a sentence."""
-    box_s: Annotated[float, number(0, 3600, key="box")] = 0.0
+    box_s: Annotated[float, within(0, 3600)] = 0.0
     """Time box: all candidates do as much as the baseline completes in it, until all is on the disk. 0: the whole
     amount."""
-    every: Annotated[int, whole(1, 100)] = 1
+    every: Annotated[int, within(1, 100)] = 1
     """Measured in every n-th round only, first in the second: with 5 in rounds 2, 7, 12 and so on."""
-    least: Annotated[int, whole(1, 1_000_000)] = 1
+    least: Annotated[int, within(1, 1_000_000)] = 1
     """Minimum units of work, however long they take: with fewer, ratios would differ from those of long work."""
-    seconds: Annotated[float, number(0, 1e6, "expected_seconds")] = 0.0
+    seconds: Annotated[float, Meta(ge=0)] = 0.0
     """Expected duration including preparation, on an ordinary disk."""
-    writes_bytes: Annotated[int, UNWRITTEN] = 0
+    writes_bytes: int = 0
     """Expected bytes written, including preparation."""
-    amount: Annotated[Amount | None, UNWRITTEN] = None
+    amount: Amount | None = None
     """Set once a run has chosen it; None for the whole job."""
 
     def is_in(self, round: int) -> bool:
@@ -256,16 +265,16 @@ class Recipe:
     """A set of workloads that represents a way of using a disk."""
 
     name: Name
-    title: Annotated[str, text(60)]
-    why: Annotated[str, text(500)]
-    workloads: Annotated[tuple[Workload, ...], UNWRITTEN]
-    image_bytes: Annotated[int, size(64 << 20, 64 << 40)]
+    title: Title
+    why: Why
+    workloads: Annotated[tuple[Workload, ...], Meta(min_length=1, max_length=50)]
+    image_bytes: ImageBytes
     """Size of the scratch image that the workloads need."""
-    minutes: Annotated[float, number(0.1, 10_080)]
+    minutes: Minutes
     """Default time limit."""
-    hard_disk_minutes: Annotated[float, number(0.1, 10_080)] = 0.0
+    hard_disk_minutes: Minutes = 0.0
     """Default time limit on a hard disk; 0 for the same."""
-    hard_disk_image_bytes: Annotated[int, size(64 << 20, 64 << 40)] = 0
+    hard_disk_image_bytes: ImageBytes = 0
     """Size of the scratch image on a hard disk; 0 for the same."""
     group: Group = "yours"
     """Group in lists. Recipes in the user's directory are all in `yours`."""
@@ -273,9 +282,9 @@ class Recipe:
     """Default candidates, by short name."""
     array_candidates: Candidates = ()
     """Default candidates on a target of several disks."""
-    source: Annotated[str, UNWRITTEN] = ""
+    source: str = ""
     """File name from which the recipe was read, or `SHIPPED`."""
-    mount_point: Annotated[str, matching(r"(/[\w.-]+)+", N_("an absolute path, such as /mnt/archive"))] = "/mnt/data"
+    mount_point: Annotated[str, Meta(pattern=r"^(/[\w.-]+)+\Z")] = "/mnt/data"
     """Usual mount point of such a disk, for the recommended fstab line."""
 
     def on(self, drive: Drive | None) -> Recipe:

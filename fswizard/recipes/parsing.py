@@ -3,20 +3,29 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypeVar
 
 from msgspec import Meta
 
-from fswizard import engines
+from fswizard.engines import TreeShape
 from fswizard.errors import UsageError
 from fswizard.language import _
+from fswizard.model.codec import from_json, to_json
 from fswizard.model.estimates import SEQUENTIAL_BYTES_PER_S, expected_s, least_image_bytes, room, writes_bytes
-from fswizard.model.keys import Keys, from_to, one_of, written
+from fswizard.model.keys import by_field, from_to, must_be, one_of, read_table
 from fswizard.model.recipe import Job, Recipe, Workload
-from fswizard.model.text import harmless, safe
+from fswizard.model.text import safe
 from fswizard.model.units import size_text
+
+T = TypeVar("T")
+
+RECIPE_FIELDS = (
+    "name", "title", "why", "image_bytes", "minutes", "hard_disk_minutes", "hard_disk_image_bytes", "group",
+    "candidates", "array_candidates", "mount_point",
+)  # fmt: skip
+WORKLOAD_FIELDS = ("name", "title", "why", "weight", "box_s", "every", "least")
 
 
 @dataclass
@@ -24,54 +33,68 @@ class _File:
     """Keys of a file that are not fields of the recipe."""
 
     schema: Literal[1]
-    workload: Annotated[tuple[dict[str, Any], ...], Meta(min_length=1, max_length=50)]
+    workload: Annotated[list[dict[str, Any]], Meta(min_length=1)]
     tree: dict[str, Any] | None = None
 
 
-@dataclass
-class _Work:
-    """Keys of a workload that are neither its fields nor those of its engine."""
-
-    engine: str
-    metric: str
-
-
 def parse(text: str, source: str) -> Recipe:
-    """Parse a recipe in TOML; raises UsageError with file, key and expected value."""
-    return _recipe(Keys.parse(text, source), safe(source))
+    """Parse a recipe in TOML; raises UsageError with file, key and reason."""
+    where = safe(source)
+    table = read_table(text, where)
+    file = _read(_File, table, where)
+    tree = file.tree and by_field(file.tree, TreeShape.__dataclass_fields__, f"{where}: tree")
+    workloads = []
+    for count, each in enumerate(file.workload, 1):
+        workloads.append(_workload(each, tree, f"{where}: workload {count} ({str(each.get('name'))[:40]})"))
+    own = {key: value for key, value in table.items() if key not in _File.__dataclass_fields__}
+    values = by_field(own, RECIPE_FIELDS, where)
+    recipe = _read(Recipe, {**values, "workloads": workloads, "source": where}, where)
+    check(recipe, where)
+    return replace(recipe, workloads=tuple(_filling(_expected(recipe.workloads), recipe.image_bytes)))
 
 
-def check(recipe: Recipe) -> None:
-    """Raises UsageError if a recipe from a result file could not be written as a recipe file."""
-    trees = [tree for workload in recipe.workloads if (tree := getattr(workload.job, "own", None))]
-    table = {
-        **written(recipe),
-        "schema": 1,
-        "workload": [
-            {**written(each), **written(each.job), "engine": each.engine, "metric": each.metric.name}
-            for each in recipe.workloads
-        ],
-        **({"tree": written(trees[0])} if trees else {}),
-    }
-    where = safe(recipe.name)[:40]
-    if _described(_recipe(Keys(harmless(table), where), where)) != _described(recipe):
-        raise UsageError(_("{file}: no recipe file describes such a recipe.", file=where))
+def _read(kind: type[T], values: Mapping[str, Any], where: str) -> T:
+    try:
+        return from_json(kind, values)
+    except ValueError as error:
+        raise UsageError(f"{where}: {safe(str(error))}.") from error
 
 
-def _described(recipe: Recipe) -> Recipe:
-    """The recipe without properties that a file does not contain: estimates, amounts, and its source."""
-    workloads = (replace(each, seconds=0.0, writes_bytes=0, amount=None) for each in recipe.workloads)
-    return replace(recipe, workloads=tuple(workloads), source="")
+def _workload(table: Mapping[str, Any], tree: Mapping[str, Any] | None, where: str) -> dict[str, Any]:
+    """A workload as it is in a result file; raises UsageError if it is not one."""
+    kind = Job.kinds.get(str(table.get("engine")))
+    if kind is None:
+        raise UsageError(f"{where}: {must_be('engine', one_of(Job.kinds, table.get('engine')))}.")
+    fields = [field for field in kind.__dataclass_fields__ if field != "own"]
+    values = by_field(table, ["engine", "metric", *WORKLOAD_FIELDS, *fields], where)
+    metrics = {metric.name: to_json(metric) for metric in kind.metrics}
+    if (metric := str(values.get("metric"))) not in metrics:
+        raise UsageError(f"{where}: {must_be('metric', one_of(metrics, metric))}.")
+    job = {field: values.pop(field) for field in fields if field in values}
+    if job.get("shape") == "own":
+        job["own"] = tree
+    values |= {"job": job, "metric": metrics[metric]}
+    _read(Workload, values, where)
+    return values
 
 
-def _recipe(keys: Keys, source: str) -> Recipe:
-    keys.read(_File, more_keys=True)
-    recipe = keys.read(Recipe, workloads=(), source=source)
-    recipe = replace(recipe, workloads=tuple(_filling(_workloads(keys), recipe.image_bytes)))
+def check(recipe: Recipe, where: str = "") -> None:
+    """Raises UsageError if the parts of a recipe contradict each other, so that no recipe file describes it."""
+    where = where or safe(recipe.name)
     for name, times in Counter(workload.name for workload in recipe.workloads).items():
         if times > 1:
-            text = _("{file}: two workloads are called '{name}'.", file=recipe.source, name=name)
+            text = _("{file}: two workloads are called '{name}'.", file=where, name=name)
             raise UsageError(text, _("Give each its own name."))
+    for workload in recipe.workloads:
+        units, inner = workload.job.units, f"{where}: {workload.name}"
+        if workload.metric not in workload.job.yielded:
+            metrics = [metric.name for metric in workload.job.yielded]
+            raise UsageError(f"{inner}: {must_be('metric', one_of(metrics, workload.metric.name))}.")
+        if workload.box_s and units is None:
+            expected = _("nothing, as the amount of this work can't be changed")
+            raise UsageError(f"{inner}: {must_be('box', expected)}.")
+        if workload.least > (units or workload.least):
+            raise UsageError(f"{inner}: {must_be('least', from_to(1, units or 1))}.")
     jobs = [workload.job for workload in recipe.workloads]
     least = least_image_bytes(jobs)
     if recipe.image_bytes < least:
@@ -79,29 +102,18 @@ def _recipe(keys: Keys, source: str) -> Recipe:
             "at least {least}, because the workloads leave {size} behind,",
             least=size_text(least), size=size_text(room(jobs)),
         )  # fmt: skip
-        raise keys.error("image", expected)
-    return recipe
+        raise UsageError(f"{where}: {must_be('image', expected)}.")
 
 
-def _workloads(keys: Keys) -> Iterator[Workload]:
+def _expected(workloads: Iterable[Workload]) -> Iterator[Workload]:
+    """The workloads with their expected seconds and bytes; each one finds the files of the previous ones."""
     prepared: set[object] = set()
-    for inner in keys.each("workload"):
-        work = inner.read(_Work, more_keys=True)
-        if work.engine not in Job.kinds:
-            raise inner.error("engine", one_of(Job.kinds, work.engine))
-        metrics = {metric.name: metric for metric in Job.kinds[work.engine].metrics}
-        if work.metric not in metrics:
-            raise inner.error("metric", one_of(metrics, work.metric))
-        workload = inner.read(Workload, more_keys=True, engine=work.engine, job=None, metric=metrics[work.metric])
-        job = engines.job(work.engine, inner)
-        if workload.box_s and job.units is None:
-            raise inner.error("box", _("nothing, as the amount of this work can't be changed"))
-        if workload.least > (job.units or workload.least):
-            raise inner.error("least", from_to(1, job.units or 1))
+    for workload in workloads:
+        job = workload.job
         prepares = job.works_on not in prepared
         prepared.add(job.works_on)
-        seconds = workload.seconds if "expected_seconds" in inner.table else expected_s(job, prepares=prepares)
-        yield replace(workload, job=job, seconds=seconds, writes_bytes=writes_bytes(job, prepares=prepares))
+        seconds, bytes_ = expected_s(job, prepares=prepares), writes_bytes(job, prepares=prepares)
+        yield replace(workload, seconds=seconds, writes_bytes=bytes_)
 
 
 def _filling(workloads: Iterator[Workload], image_bytes: int) -> Iterator[Workload]:

@@ -17,7 +17,7 @@ import sys
 import tempfile
 from collections.abc import Sequence
 from contextlib import ExitStack
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 from statistics import fmean, stdev
 from typing import Any, get_args
@@ -25,7 +25,7 @@ from typing import Any, get_args
 from fswizard import recipes, results
 from fswizard.engines.sqlite import SqliteJob
 from fswizard.engines.tree import TreeJob
-from fswizard.model.keys import written
+from fswizard.model.keys import key_of
 from fswizard.model.recipe import Job, Recipe
 from fswizard.model.result import Result
 from tests.long.simulated import real_time
@@ -45,8 +45,9 @@ def at_amounts(recipe: Recipe, times: Sequence[int], image: str) -> str:
             name, job = f"{workload.name}-x{factor}", times_as_much(workload.task, factor)
             table = {
                 "name": name, "title": name, "engine": workload.engine, "metric": workload.metric.name,
-                "weight": workload.weight, **written(job),
+                "weight": workload.weight, **{key_of(field.name): getattr(job, field.name) for field in fields(job)},
             }  # fmt: skip
+            table.pop("own", None)
             lines += ["[[workload]]", *(f"{key} = {_toml(value)}" for key, value in table.items())]
     return "\n".join(lines)
 

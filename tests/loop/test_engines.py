@@ -15,7 +15,7 @@ from fswizard.advice import conclude
 from fswizard.engines.shared.context import MIB
 from fswizard.engines.shared.engine import Engine, Files, Timed, duration_s
 from fswizard.engines.shared.programs import Done, Work
-from fswizard.model.keys import size, whole
+from fswizard.model.keys import within
 from fswizard.model.metrics import DURATION, WORST_STALL, Metric
 from fswizard.model.recipe import Job, Program
 from fswizard.progress.workload_events import Measured
@@ -49,8 +49,8 @@ class CountingJob(Engine):
     engine = "counting"
     metrics = (COUNTED, DURATION, WORST_STALL)
     programs = (Program("sh", "counting files", packages={"": "dash"}),)
-    files: Annotated[int, whole(1, 1000)]
-    each_bytes: Annotated[int, size(1, MIB)]
+    files: Annotated[int, within(1, 1000)]
+    each_bytes: Annotated[int, within(1, MIB)]
     order: Literal["up", "down"] = "up"
 
     def timed(self, directory: str, scratch: str, seed: str) -> Timed:

@@ -9,19 +9,14 @@ from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING
 
 from fswizard.engines.shared.context import BareDevice, WorkloadContext, WorkloadFailed
 from fswizard.engines.shared.programs import Done, JsonLines, Work, carry_out, failure, succeed, syncing, worker
 from fswizard.errors import Refused
 from fswizard.language import _
-from fswizard.model.keys import Keys
 from fswizard.model.metrics import BYTES_WRITTEN, PREALLOCATION_TIME, SHARE_DONE, WORST_STALL
 from fswizard.model.recipe import Cost, Job, PlannedCommand
 from fswizard.progress.workload_events import Emit, Measured
-
-if TYPE_CHECKING:
-    from typing_extensions import Self
 
 FILLING_LIMIT_S = 86_400.0
 """A large disk takes most of a day."""
@@ -66,11 +61,6 @@ class Engine(Job):
     """A job that can be run, and read from a recipe with its fields as keys (`fswizard.model.keys`)."""
 
     __slots__ = ()
-
-    def checked(self, keys: Keys) -> Self:
-        """Validate and complete the job. Raises an error of `keys` if they contradict each other; `keys.outer` is the
-        recipe."""
-        return self
 
     def timed(self, directory: str, scratch: str, seed: str) -> Timed:
         """The work on the candidate at `directory`. The same seed gives the same accesses; generated files are always

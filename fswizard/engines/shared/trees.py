@@ -21,7 +21,7 @@ from fswizard.engines.shared.programs import Done, Work, counted, worker
 from fswizard.language import _, n_
 from fswizard.model.codec import from_json, to_json
 from fswizard.model.estimates import FILES_MADE_PER_S, SEQUENTIAL_BYTES_PER_S
-from fswizard.model.keys import Keys, whole
+from fswizard.model.keys import must_be, within
 from fswizard.model.metrics import BYTES_WRITTEN, CPU, DURATION, FILE_RATE, RETURNED, WORST_STALL, Metric
 from fswizard.model.units import size_text
 from fswizard.progress.workload_events import Measured
@@ -41,16 +41,24 @@ STEPS = Meta(min_length=2, max_length=1025)
 class TreeShape:
     """Shape of a tree of real files, without names: quantiles at equal steps, from the smallest to the largest."""
 
-    sizes: Annotated[tuple[Annotated[int, Meta(ge=0, le=TIB)], ...], STEPS]
+    sizes: Annotated[tuple[Annotated[int, within(0, TIB)], ...], STEPS]
     """File sizes in bytes."""
-    random_shares: Annotated[tuple[Annotated[float, Meta(ge=0, le=1)], ...], STEPS]
+    random_shares: Annotated[tuple[Annotated[float, within(0, 1)], ...], STEPS]
     """Incompressible share of the file at each of the sizes."""
-    directories: Annotated[int, whole(1, MOST_DIRECTORIES)]
+    directories: Annotated[int, within(1, MOST_DIRECTORIES)]
     """Number of directories, the top directory included."""
-    files_in_directory: Annotated[tuple[Annotated[int, Meta(ge=0, le=10_000_000)], ...], STEPS]
+    files_in_directory: Annotated[tuple[Annotated[int, within(0, 10_000_000)], ...], STEPS]
     """Number of files in a directory."""
-    depths: Annotated[tuple[Annotated[int, Meta(ge=0, le=DEEPEST)], ...], STEPS]
+    depths: Annotated[tuple[Annotated[int, within(0, DEEPEST)], ...], STEPS]
     """Depth of the directory at each of the numbers of files; that of the top directory is 0."""
+
+    def __post_init__(self) -> None:
+        for key in ("sizes", "files_in_directory"):
+            if list(getattr(self, key)) != sorted(getattr(self, key)):
+                raise must_be(key, _("a list of numbers, the smallest first,"))
+        for key, other in (("random_shares", "sizes"), ("depths", "files_in_directory")):
+            if len(getattr(self, key)) != len(getattr(self, other)):
+                raise must_be(key, _("as many numbers as '{beside}' has", beside=other))
 
 
 def shipped_shape(name: str, files: int) -> TreeShape | None:
@@ -68,22 +76,6 @@ def shipped_shapes() -> Mapping[str, Mapping[str, Any]]:
     import tomli
 
     return tomli.loads(resources.files(shared).joinpath("shapes.toml").read_text("utf-8"))
-
-
-def recipe_shape(recipe: Keys) -> TreeShape | None:
-    """The recipe's table `tree`, as written by `fswizard recipes --from`; None without one. Raises UsageError if it is
-    invalid."""
-    if not recipe.table.get("tree"):
-        return None
-    keys = recipe.inner(recipe.table["tree"], "tree")
-    shape = keys.read(TreeShape)
-    for key in ("sizes", "files_in_directory"):
-        if list(getattr(shape, key)) != sorted(getattr(shape, key)):
-            raise keys.error(key, _("a list of numbers, the smallest first,"))
-    for key, other in (("random_shares", "sizes"), ("depths", "files_in_directory")):
-        if len(getattr(shape, key)) != len(getattr(shape, other)):
-            raise keys.error(key, _("as many numbers as '{beside}' has", beside=other))
-    return shape
 
 
 class TreeEngine(Engine):

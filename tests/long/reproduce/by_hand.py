@@ -20,7 +20,7 @@ from tests.long.reproduce.experiments import SIMULATED
 from tests.long.uml import kernel
 
 ROUNDS = 3
-NO_JOB = TreeJob("copy", "mixed", 0, 0)
+NO_JOB = TreeJob("copy", "mixed", 1, 1)
 """Placeholder: no engine did the work."""
 MKFS = "mkfs.ext4 -q -F -E lazy_itable_init=0,lazy_journal_init=0"
 FILL = """
@@ -116,7 +116,7 @@ class ByHand:
         names = list(dict.fromkeys(sample.candidate for sample in samples))
         workloads = tuple(Workload(name, self.titles[name], NO_JOB.engine, NO_JOB, metric) for name in figures)
         plan = Plan(
-            Recipe("by-hand", "By hand", "", workloads, 0, 0.0),
+            Recipe("by-hand", "By hand", "", workloads, 64 << 20, 1.0),
             tuple(Candidate(name, Filesystem(name, name, "", "")) for name in names),
             names[0],
             Target("device", ""),
