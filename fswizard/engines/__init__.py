@@ -16,8 +16,8 @@ needs nothing else. `fsync.py` is a short example; `Job` in `model/recipe.py` de
   with the command line that `worker` returns.
 
 Try it with a recipe of one workload, `fswizard run ./mine.toml --rounds 2..2 --target image:300M@/var/tmp`. Add a small
-job to `JOBS` in `tests/unit/test_workload_programs.py` and run that, and as root `tests/loop/test_engines.py`. If a
-shipped recipe uses the engine, extend `small` in `tests/loop/test_workload_matrix.py`, which makes its jobs small.
+job to `JOBS` in `tests/unit/test_workload_programs.py` and run that. If a shipped recipe uses the
+engine, extend `small` in `tests/loop/test_workload_matrix.py`, which makes its jobs small, and run that as root.
 """
 
 from __future__ import annotations
