@@ -14,21 +14,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from textual.widgets import Checkbox, Input
 
 from fswizard.demo import find_story
 from fswizard.disks.set_up import TEST_FILE, TEST_WORDS, SetUpChoices
 from fswizard.disks.set_up_plan import SetUpPlan, _undo, plan_set_up, script
 from fswizard.disks.setting_up import LOCK
 from fswizard.filesystems import parse_candidate
-from fswizard.tui.app import FswizardApp
-from fswizard.tui.widgets.table import Table
 from tests.builders import write_result
 from tests.fakes.machine import make_program
 from tests.loop.devices import BTRFS_SIZE, SIZE, Bench, Case, digest, run
 from tests.loop.private_machine import FSTAB, PrivateMachine, copy_of_etc, order, private_machine, process
-from tests.loop.small_machine import SmallMachine
-from tests.tui.driving import at_step, keys_of, shows, until
 
 pytestmark = [pytest.mark.root, pytest.mark.loop]
 
@@ -301,15 +296,6 @@ def test_what_could_not_be_taken_back_is_said(bench: Bench, machine: PrivateMach
     assert f"{POINT} is removed" in said[1]
 
 
-def test_a_mount_that_fails_leaves_fstab_and_directories_as_they_were(bench: Bench, machine: PrivateMachine) -> None:
-    make_program(bench.directory, "mount", "echo wrong fs type; exit 32")
-    here = f"if command[0] == 'mount': return real(('sh', {f'{bench.directory}/mount'!r}))"
-    _, error, said = machine.set_up(order(bench.disk().path), here)
-    assert error == "RunFailed" and "wrong fs type" in said[0]
-    assert said[1] == f"Taken back: /etc/fstab is as it was; {POINT} is removed."
-    require_untouched(machine)
-
-
 def test_something_else_that_is_mounted_there_is_noticed(bench: Bench, machine: PrivateMachine) -> None:
     """Whatever it says of its source."""
     disk = bench.disk()
@@ -440,25 +426,3 @@ def test_the_command_shows_what_it_would_do_and_does_it_once_confirmed(bench: Be
     assert Path("/srv/films", TEST_FILE).owner() == "daemon"
     again = said("--erase", str(disk.file))
     assert again.returncode and "is mounted on /srv/films" in again.stderr
-
-
-async def test_the_wizard_sets_up_a_disk_after_what_stands_for_it_was_typed(bench: Bench, own_etc: Path) -> None:
-    disk = bench.disk()
-    app = FswizardApp(SmallMachine(), start="result", result=RESULT)
-    async with app.run_test(size=(120, 36)) as pilot:
-        await at_step(pilot, "result")
-        await shows(pilot, "u set up")
-        await pilot.press("u")
-        await until(pilot, lambda: disk.path in keys_of(app, "#spare"), "the disk in the list")
-        app.screen.query_one("#spare", Table).highlight(disk.path)
-        app.screen.query_one("#partition", Checkbox).value = False
-        for name, value in (("label", "films"), ("mount", "/srv/films"), ("owner", "daemon")):
-            app.screen.query_one(f"#{name}", Input).value = value
-        await pilot.press("enter")
-        await shows(pilot, "erase and start")
-        app.screen.query_one("#serial", Input).value = str(disk.file)
-        await pilot.press("enter")
-        await shows(pilot, "Your disk is at /srv/films.")
-        bench.undo.callback(run, "umount", "/srv/films")
-    assert Path("/srv/films", TEST_FILE).owner() == "daemon"
-    assert (own_etc / "fstab").read_text().startswith(f"{FSTAB}\nUUID=")
