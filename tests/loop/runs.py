@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable
 from contextlib import aclosing
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from fswizard import results
 from fswizard.disks.choice import TargetChoice
@@ -67,18 +66,6 @@ async def watch(session: Session, at: At = lambda event: None) -> list[Event]:
             told.append(event)
             at(event)
     return told
-
-
-def pause(session: Session, do: Callable[[], object]) -> None:
-    """Pause a session, and `do` something whenever it waits for going on."""
-
-    class Going(asyncio.Event):
-        async def wait(self) -> Literal[True]:
-            do()
-            return await super().wait()
-
-    session._going = Going()
-    session.pause()
 
 
 async def result_of(session: Session, at: At = lambda event: None) -> Result:

@@ -21,7 +21,7 @@ from fswizard.model.metrics import THROUGHPUT, USED
 from fswizard.model.plan import AGED_PERCENT
 from fswizard.session import Choices, make_plan
 from tests.loop.devices import Bench, run
-from tests.loop.runs import WRITES, at, session_in, watch
+from tests.loop.runs import WRITES, session_in, watch
 
 pytestmark = [pytest.mark.root, pytest.mark.loop]
 
@@ -68,16 +68,6 @@ async def test_each_round_begins_with_the_same_aged_filesystem_and_a_new_one_bes
     assert first == pytest.approx(second, rel=0.02)
     assert {s.candidate for s in session.result.samples if s.metric == THROUGHPUT.name} >= set(used)
     assert not list(tmp_path.glob("fswizard-*"))
-
-
-@pytest.mark.fio
-async def test_a_new_one_that_is_skipped_is_out_and_its_aged_twin_stays(tmp_path: Path) -> None:
-    target = TargetChoice("image", str(tmp_path), 128 << 20)
-    plan = make_plan(Choices(WRITES, parse_candidates("ext4"), target=target, rounds=(3, 3), seed=1, aged=True))
-    session = session_in(tmp_path, plan)
-    await watch(session, at("workload", session.skip, candidate="ext4", round=1))
-    trials = [(trial.round, trial.candidate) for trial in session.result.trials if trial.round > 1]
-    assert trials == [(2, "ext4:aged"), (3, "ext4:aged")]
 
 
 @pytest.mark.fio

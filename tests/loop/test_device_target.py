@@ -26,7 +26,7 @@ from fswizard.session.planning import Choices, TargetChoice, make_plan
 from fswizard.sharing import shareable
 from tests.loop.devices import Bench, Case, digest, run, signatures
 from tests.loop.machine_state import assert_nothing_lives, wait_until
-from tests.loop.runs import TINY, at, pause, result_of, session_in, watch
+from tests.loop.runs import TINY, at, result_of, session_in, watch
 from tests.loop.tiny_run import LIMIT_S, clean, fswizard, killed
 
 pytestmark = [pytest.mark.root, pytest.mark.loop, pytest.mark.fio]
@@ -101,19 +101,20 @@ async def ends_refused(made: Plan, case: Case, words: str) -> None:
     assert digest(case.file) == before
 
 
-async def test_a_device_mounted_while_the_run_waits_is_not_overwritten(bench: Bench) -> None:
+async def test_a_device_mounted_while_the_run_waits_is_not_overwritten(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
     case = bench.made("mkfs.ext4", "-q", size_bytes=DISK_BYTES)
     session = session_in(bench.directory, plan(case))
     before: list[str] = []
 
-    def mount() -> None:
+    async def mount(*_: object) -> None:
         """The run has claimed the device then, and written nothing yet."""
         if not before:
             bench.mount(case.path, "-o", "ro,noload")
             before.append(digest(case.file))
-            session.resume()
 
-    pause(session, mount)
+    monkeypatch.setattr("fswizard.session.session.let_rest", mount)
     await watch(session)
     assert [digest(case.file)] == before
     assert isinstance(session.error, Refused | DiskFailed), session.error

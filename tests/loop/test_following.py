@@ -1,4 +1,4 @@
-"""A run in a process of its own: followed by its log, paused, skipped and stopped from elsewhere, one for each disk."""
+"""A run in a process of its own: followed by its log and stopped from elsewhere, one for each disk."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import json
 import os
 import signal
 from collections.abc import Callable
-from contextlib import aclosing, suppress
+from contextlib import aclosing
 from dataclasses import replace
 from pathlib import Path
 
@@ -19,15 +19,15 @@ from fswizard import results
 from fswizard.errors import FswizardError, Refused, UsageError
 from fswizard.model.codec import to_json
 from fswizard.model.drive import Drive
-from fswizard.model.events import Event, PauseChanged, RunEnded, RunStarted, StepProgressed, StepSkipped, StepStarted
+from fswizard.model.events import Event, RunEnded, RunStarted, StepProgressed, StepStarted
 from fswizard.model.plan import Plan
 from fswizard.model.run_state import RunState
 from fswizard.session import FollowedRun, OngoingRun, Session, find_ongoing, ongoing, resuming, start
 from fswizard.session.ongoing_runs import give_order
 from fswizard.system.files import state_directory
 from fswizard.system.host import Host
-from tests.fakes.host import ModelHost
-from tests.loop import devices
+from tests.builders import make_result, write_result
+from tests.fakes.host import ModelHost, use
 from tests.loop.machine_state import assert_nothing_lives, descendants, names_in
 from tests.loop.runs import COPIES, short_plan, short_session, watch
 from tests.loop.tiny_run import clean
@@ -71,21 +71,11 @@ def round_begins(event: Event, number: int = 1) -> bool:
     return isinstance(event, StepStarted) and event.step.round == number
 
 
-async def test_who_comes_late_sees_everything_and_a_pause_is_seen_by_all(tmp_path: Path) -> None:
+async def test_who_comes_late_sees_everything(tmp_path: Path) -> None:
     run = begun(plan_in(tmp_path))
     (entry,) = ongoing()
     assert (entry.recipe, entry.disk) == ("short", "sdz")
-    told: list[Event] = []
-
-    def at(event: Event) -> None:
-        if round_begins(event) and not told:
-            told.append(event)
-            run.order("pause")
-        if isinstance(event, PauseChanged) and event.paused:
-            FollowedRun(Path(entry.result)).order("resume")
-
-    heard = await followed(run, at)
-    assert [event.paused for event in heard if isinstance(event, PauseChanged)] == [True, False]
+    heard = await followed(run)
     late = await followed(FollowedRun(run.path))
     assert without_progress(late) == without_progress(heard)
     state = RunState.of(run.plan)
@@ -102,19 +92,7 @@ async def test_a_run_is_stopped_by_anybody_and_goes_on_where_nobody_follows(tmp_
     async with aclosing(run.events()) as events:
         assert isinstance(await anext(events), RunStarted)
     stops = FollowedRun(Path(find_ongoing("result").result))
-    skipped = []
-
-    def at(event: Event) -> None:
-        measures = isinstance(event, StepStarted) and event.step.stage == "workload"
-        if measures and not skipped:
-            skipped.append(event)
-            stops.order("skip")
-        if round_begins(event, 2):
-            stops.order("stop")
-
-    heard = await followed(stops, at)
-    assert [event.reason for event in heard if isinstance(event, StepSkipped)] == ["skipped on request"]
-    last = heard[-1]
+    *_, last = await followed(stops, lambda event: round_begins(event, 2) and stops.order("stop"))
     assert isinstance(last, RunEnded) and last.outcome == "stopped"
     assert names_in(tmp_path) == ["result.jsonl"]
 
@@ -138,24 +116,13 @@ async def test_a_run_that_was_killed_is_said_to_be_and_can_be_resumed(tmp_path: 
     assert resuming.take_up(run.path).path == run.path
 
 
-async def test_a_run_whose_result_file_has_no_more_room_says_so(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(ModelHost, "space", Host.space)
-    run = begun(short_plan(tmp_path, "ext4", COPIES, 2))
-    written = run.path.read_bytes()
-    give_order(run.path, "cancel")
-    await followed(run)
-    full = tmp_path / "full"
-    full.mkdir()
-    devices.run("mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", str(full))
-    try:
-        (full / "result.jsonl").write_bytes(written)
-        with suppress(OSError):
-            (full / "more").write_bytes(bytes(2 << 20))
-        last = (await followed(FollowedRun(full / "result.jsonl")))[-1]
-    finally:
-        devices.run("umount", str(full))
+async def test_a_run_whose_result_file_had_no_room_for_its_end_says_so(tmp_path: Path) -> None:
+    path = tmp_path / "result.jsonl"
+    write_result(path, make_result())
+    *lines, _end = path.read_bytes().splitlines(keepends=True)
+    path.write_bytes(b"".join(lines))
+    with use(ModelHost(free_bytes=0)):
+        *_, last = await followed(FollowedRun(path))
     assert isinstance(last, RunEnded) and last.outcome == "killed"
     assert "disk is full" in last.text
 
@@ -192,13 +159,13 @@ def test_who_is_over_takes_no_orders_and_cannot_be_followed(tmp_path: Path) -> N
 
 
 async def test_half_a_line_is_waited_for(tmp_path: Path) -> None:
-    session = short_session(tmp_path, "ext4", COPIES, 1)
-    await watch(session)
-    whole = session.path.read_bytes()
-    session.path.write_bytes(whole[:-40])
-    follows = asyncio.create_task(followed(FollowedRun(session.path)))
+    path = tmp_path / "result.jsonl"
+    write_result(path, make_result(outcome="finished"))
+    whole = path.read_bytes()
+    path.write_bytes(whole[:-40])
+    follows = asyncio.create_task(followed(FollowedRun(path)))
     await asyncio.sleep(0.3)
-    session.path.write_bytes(whole)
+    path.write_bytes(whole)
     (*_, last) = await follows
     assert isinstance(last, RunEnded) and last.outcome == "finished"
 
@@ -240,7 +207,7 @@ def test_orders_that_nobody_reads_hold_nobody_up(entry: Path) -> None:
     os.mkfifo(pipe)
     with entry.open("rb") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        give_order(Path("/r.jsonl"), "pause")
+        give_order(Path("/r.jsonl"), "cancel")
         with open(os.open(pipe, os.O_RDWR | os.O_NONBLOCK), "rb+", buffering=0) as orders:
             assert orders.read(1) is None
             while orders.write(bytes(4096)):

@@ -13,13 +13,11 @@ from pathlib import Path
 import pytest
 
 from fswizard import results
-from fswizard.errors import FswizardError, Missing, Refused, UsageError
-from fswizard.model.analysis import MoreTime
+from fswizard.errors import Refused, UsageError
 from fswizard.model.events import (
     Event,
     RoundDiscarded,
     RoundFinished,
-    RunStarted,
     SampleTaken,
     Step,
     StepFailed,
@@ -31,7 +29,6 @@ from fswizard.model.result_file import encoded
 from fswizard.session import resuming
 from fswizard.session.resuming import Resumption
 from fswizard.session.session import Session
-from fswizard.tui.backend import Backend
 from tests.builders import write_result
 from tests.loop.machine_state import assert_nothing_lives, names_in
 from tests.loop.runs import COPIES, result_of, short_session, watch
@@ -99,13 +96,11 @@ def test_a_run_that_was_killed_in_its_second_round_goes_on_to_the_end(recipe: Pa
     below = killed(file, str(recipe), "--target", f"image:64M@{tmp_path}", "--rounds", "3..3", "--seed", "7")
     assert_nothing_lives(tmp_path, below)
     assert results.load(file).outcome == "killed"
-    report = fswizard("report", str(file), code=0)
-    assert "ext2" in report.stdout
+    assert "ext2" in fswizard("report", str(file), code=0).stdout
     cleaned = fswizard("clean", code=0)
     assert "removed" in cleaned.stdout
     assert f"fswizard run --resume {file}" in cleaned.stderr
     assert names_in(tmp_path) == ["result.jsonl", "short.toml"]
-    assert "Nothing was left behind" in fswizard("clean").stderr
 
     fswizard("run", "--resume", str(file), code=0)
     result = results.load(file)
@@ -113,12 +108,7 @@ def test_a_run_that_was_killed_in_its_second_round_goes_on_to_the_end(recipe: Pa
     assert result.plan.seed == 7
     assert result.discarded_rounds == (2,)
     assert cells(result) == [(number, name) for number in (1, 3, 4) for name in ("ext2", "ext4")]
-    ratios = json.loads(fswizard("report", str(file), "--format", "json").stdout)["overall"]
-    assert {ratio["rounds"] for ratio in ratios} == {3}
     assert names_in(tmp_path) == ["result.jsonl", "short.toml"]
-
-    again = fswizard("run", "--resume", str(file), code=2)
-    assert "is complete" in again.stderr
 
 
 async def test_the_round_that_was_interrupted_is_done_anew_in_a_file_that_was_cut(path: Path) -> None:
@@ -127,7 +117,6 @@ async def test_the_round_that_was_interrupted_is_done_anew_in_a_file_that_was_cu
     with path.open("ab") as file:
         file.write(b'{"type":"SampleTaken","at_s":2,"sam')
     events = await watch(taken_up(path))
-    assert isinstance(events[0], RunStarted)
     assert [event.round for event in events if isinstance(event, RoundDiscarded)] == [2]
     result = results.load(path)
     assert cells(result) == [(number, name) for number in (1, 3, 4) for name in ("ext2", "ext4")]
@@ -136,8 +125,6 @@ async def test_the_round_that_was_interrupted_is_done_anew_in_a_file_that_was_cu
     times = [line["at_s"] for line in lines if "at_s" in line]
     assert times == sorted(times), "one time line"
     assert times[-1] > before_s
-    assert [line["type"] for line in lines].count("RunStarted") == 2
-    assert [line["type"] for line in lines].count("Header") == 1
     assert resuming.resumable() == ()
 
 
@@ -156,14 +143,9 @@ async def test_a_run_that_was_ended_before_anything_was_measured_starts_with_its
 async def test_who_failed_in_a_whole_round_stays_out(tmp_path: Path) -> None:
     path = await ended_early(tmp_path, measured_in(2), "ext4; ext2; ext4:noatime")
     text = path.read_text().replace('"ext2","ext4","ext4:noatime"', '"ext2","ext4"')
-    assert text != path.read_text()
-    failure = Failure(1, "ext4:noatime", "", "mkfs", "No.")
-    path.write_text(text)
-    with path.open("ab") as file:
-        file.write(encoded(StepFailed(0.0, Step(1, "format", "formatting"), failure)))
-    events = await watch(taken_up(path))
-    assert not [event for event in events if isinstance(event, StepFailed)]
-    after = {event.sample.candidate for event in events if isinstance(event, SampleTaken)}
+    failed = StepFailed(0.0, Step(1, "format", "formatting"), Failure(1, "ext4:noatime", "", "mkfs", "No."))
+    path.write_text(text + encoded(failed).decode())
+    after = {event.sample.candidate for event in await watch(taken_up(path)) if isinstance(event, SampleTaken)}
     assert after == {"ext4", "ext2"}
 
 
@@ -172,12 +154,8 @@ def test_the_time_limit_is_the_same_again_or_is_given_also_after_a_resumed_run_w
     ending = next(n for n, line in enumerate(lines) if '"RunEnded"' in line)
     path.write_text("\n".join([*lines[: ending + 1], lines[1]]) + "\n")
     assert results.load(path).outcome == "killed"
-    plan = resuming.take_up(path).plan
-    assert plan.time_limit_s == 3600
+    assert resuming.take_up(path).plan.time_limit_s == 3600
     assert resuming.take_up(path, time_limit_s=42).plan.time_limit_s == 42
-    assert Backend().why_not_resumed(path) == ""
-    more = MoreTime(rounds=2, seconds=40.0, bound=0.09)
-    assert Backend().take_up(path, more).plan.time_limit_s == plan.preparation_s + 50, "two rounds and a half"
     refused = fswizard("run", "--resume", str(path), "--seed", "3", code=2)
     assert "['--seed']" in refused.stderr
     fswizard("run", "--resume", str(path), "--time", "0s", code=2)
@@ -201,31 +179,24 @@ async def test_a_run_that_goes_on_cannot_be_resumed_and_two_cannot_share_a_file(
 def test_what_cannot_go_on_says_why(path: Path, tmp_path: Path) -> None:
     result = results.load(path)
 
-    def refusal(changed: Result, kind: type[FswizardError] = UsageError) -> str:
+    def refusal(changed: Result) -> str:
         file = tmp_path / "changed.jsonl"
         file.unlink(missing_ok=True)
         write_result(file, changed)
-        with pytest.raises(kind) as caught:
+        with pytest.raises(UsageError) as caught:
             resuming.take_up(file)
         return caught.value.message
 
     elsewhere = replace(result.environment, host="somewhere-else")
     ext4, ext2 = result.plan.candidates
     hostile = replace(ext2, filesystem=replace(ext2.filesystem, scratch_arguments=(("-d", "file=1,name=/etc/passwd"),)))
-    unknown = replace(ext2, name="nofs")
     assert "another machine" in refusal(replace(result, environment=elsewhere))
     assert "is complete" in refusal(replace(result, outcome="finished"))
     assert "A fault ended this run" in refusal(replace(result, outcome="failed"))
     assert "differently" in refusal(replace(result, plan=replace(result.plan, candidates=(ext4, hostile))))
-    renamed = replace(result.plan, candidates=(ext4, unknown))
-    assert "There is no filesystem" in refusal(
-        replace(result, plan=renamed, samples=(), failures=(), throughput_series=())
-    )
     for target, words in (
         (replace(result.plan.target, size_bytes=1 << 50), "must stay free"),
         (replace(result.plan.target, path=str(tmp_path / "gone")), "is not a directory"),
         (Target("device", "/dev/disk/by-id/ata-DISK", 1 << 40, "", "8:16", 7, "Z84"), "what is on it now is unknown"),
     ):
         assert words in refusal(replace(result, plan=replace(result.plan, target=target)))
-    no_program = replace(result.plan.commands[0], argv=("no-such-program",))
-    assert "no-such-program" in refusal(replace(result, plan=replace(result.plan, commands=(no_program,))), Missing)
