@@ -4,29 +4,24 @@ from __future__ import annotations
 
 import contextlib
 import json
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 import pytest_asyncio
 
-from fswizard import recipes, results
+from fswizard import results
 from fswizard.advice import conclude
 from fswizard.disks import journal, stack
-from fswizard.disks.choice import TargetChoice
 from fswizard.disks.root import RootDisk, RootDisks
 from fswizard.errors import Refused
-from fswizard.filesystems import parse_candidates
 from fswizard.filesystems.commands import RUN_NAME
-from fswizard.report import FORMATS, content, render
-from fswizard.session import Choices, make_plan
+from fswizard.report import FORMATS, render
 from fswizard.sharing import shareable
 from fswizard.system.files import state_directory
 from tests.loop import devices
 from tests.loop.devices import Bench, Case, run, signatures
 from tests.loop.machine_state import assert_nothing_lives
 from tests.loop.root_disk import image, made_and_mounted, mount, said, umount
-from tests.loop.runs import session_in, watch
 from tests.loop.tiny_run import fswizard, killed
 from tests.recipe_texts import writing
 
@@ -99,23 +94,6 @@ def test_layouts_on_scratch_images_are_measured_whole(
     document = json.loads(render(findings, "json"))
     plan = document["plan"]
     assert (len(plan["target"]["members"]), plan["candidates"][0]["array"]["survives"]) == (members, 1)
-
-
-@pytest.mark.slow
-async def test_of_an_array_the_first_disk_is_measured_bare(
-    recipe: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("fswizard.session.session.BARE_SHARE", 4.0)
-    target = TargetChoice("image", str(tmp_path), MEMBER_BYTES, others=(str(tmp_path),))
-    plan = make_plan(Choices(recipes.load(recipe), parse_candidates("btrfs:raid1; ext4"), target=target, seed=1))
-    session = session_in(tmp_path, replace(plan, minimum_rounds=2, maximum_rounds=2))
-    await watch(session)
-    assert session.result.outcome == "finished", session.error
-    findings = conclude(session.result)
-    shares = [summary.of_bare_device for summary in findings.summaries if summary.of_bare_device]
-    assert shares and all(share.low is not None for share in shares)
-    ratios = content.ratios(findings, content.figures(findings).charts)
-    assert "reached of the speed of one of its disks, without" in ratios.notes[-1]
 
 
 @pytest_asyncio.fixture
@@ -227,27 +205,6 @@ def test_two_partitions_of_a_disk_are_no_two_disks(recipe: Path, bench: Bench) -
     assert "are on the same disk" in done.stderr
     twice = fswizard("run", "--dry-run", *given(recipe, named([other, other]), "btrfs:raid1"), code=3)
     assert "are on the same disk" in twice.stderr
-
-
-def test_disks_too_small_for_a_candidate_are_refused(recipe: Path, bench: Bench) -> None:
-    others, file = disks(bench, MEMBERS - 1), bench.file("small", 72 << 20)
-    small = Case(bench.attach(file), file)
-    done = fswizard("run", "--dry-run", *given(recipe, named([small, *others]), "btrfs:raid1; ext4"), code=2)
-    assert "ext4 needs at least 80M, and the target has 72M" in done.stderr
-    done = fswizard("run", "--dry-run", *given(recipe, named([*others, small]), "btrfs:raid10"), code=0)
-    assert "btrfs:raid10: 151 MB of 478 MB" in done.stdout, "the smallest decides"
-
-
-@pytest.mark.slow
-def test_after_sigkill_every_disk_is_free_and_clean_has_nothing_to_undo(recipe: Path, bench: Bench) -> None:
-    cases = disks(bench)
-    output = bench.directory / "result.jsonl"
-    arguments = ("--erase", serials(cases), "--rounds", "12..12")
-    below = killed(output, *given(recipe, named(cases), "btrfs:raid1; btrfs:raid10", *arguments))
-    assert_nothing_lives(bench.directory, below)
-    fswizard("clean", code=0)
-    fswizard("run", *given(recipe, named(cases), "btrfs:raid1", "--erase", serials(cases), "--rounds", "1..1"), code=0)
-    assert signatures(*cases) == ""
 
 
 def test_after_sigkill_the_images_are_removed_by_clean_and_the_run_goes_on(recipe: Path, tmp_path: Path) -> None:

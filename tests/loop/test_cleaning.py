@@ -10,7 +10,6 @@ import pytest
 from fswizard.disks import journal
 from fswizard.errors import ExitCode, RunFailed
 from tests.loop.devices import Bench, run
-from tests.loop.machine_state import names_in
 from tests.loop.tiny_run import fswizard
 from tests.unit.test_journal import left_behind
 
@@ -61,23 +60,3 @@ def test_what_is_mounted_below_a_runs_directory_is_left_alone(disk: Disk, tmp_pa
     assert (disk.place / "precious").read_text() == "mine"
     run("umount", str(made / "below"))
     assert journal.clean(journal.leftovers()[0]) == ()
-
-
-def test_where_a_filesystem_numbers_its_inodes_anew_the_name_is_enough(bench: Bench, tmp_path: Path) -> None:
-    """An overlay whose layers are two filesystems; on the second mount the other directory is read first."""
-    place, lower = tmp_path / "place", tmp_path / "lower"
-    layers = f"lowerdir={lower},upperdir={tmp_path}/upper,workdir={tmp_path}/work"
-    for each in ("place", "lower", "upper", "work"):
-        (tmp_path / each).mkdir()
-    run("mount", "-t", "tmpfs", "none", str(lower))
-    bench.undo.callback(run, "umount", str(lower))
-    run("mount", "-t", "overlay", "-o", layers, "none", str(place))
-    made = left_behind(place)
-    numbered = made.stat().st_ino
-    (place / "other").mkdir()
-    run("umount", str(place))
-    run("mount", "-t", "overlay", "-o", layers, "none", str(place))
-    bench.undo.callback(run, "umount", str(place))
-    assert (place / "other").stat().st_ino == numbered, "the kernel has come to keep them: take it off the list"
-    assert journal.clean(journal.leftovers()[0]) == ()
-    assert names_in(place) == ["other"]

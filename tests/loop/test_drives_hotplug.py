@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import threading
-from pathlib import Path
 
 import pytest
 
-from fswizard.drives import drive_of, inventory, watch
+from fswizard.drives import watch
 from fswizard.model.drive import Drive
 from tests.loop.devices import Bench, run
 from tests.loop.machine_state import LIMIT_S, wait_until
@@ -42,16 +41,3 @@ def _until(enough: threading.Event, seen: list[tuple[Drive, ...]]) -> list[tuple
     for drives in watch(enough.is_set):
         seen.append(drives)
     return []
-
-
-def test_a_mounted_loop_device_says_so_and_is_found_from_its_path(bench: Bench) -> None:
-    device = bench.made("mkfs.ext4", "-q", "-L", "a label", size_bytes=16 << 20).path
-    point = bench.mount(device)
-    drive = next(drive for drive in inventory() if drive.name == Path(device).name)
-    found = drive_of(str(point / "somewhere"))
-    (part,) = drive.partitions
-    assert (part.filesystem, part.mount_point) == ("ext4", str(point))
-    assert part.free_bytes
-    assert [use.code for use in drive.uses] == ["mounted"]
-    assert found is not None
-    assert found.name == drive.name

@@ -17,9 +17,8 @@ from fswizard.disks import journal, root
 from fswizard.drives.devices import find_device
 from fswizard.engines.fio import FioJob
 from fswizard.filesystems import parse_candidates
-from fswizard.model.events import Event, SampleTaken, StepProgressed, StepStarted
+from fswizard.model.events import Event, StepProgressed, StepStarted
 from fswizard.model.metrics import TRIAL_WRITTEN
-from fswizard.session.idle_wait import Clocks
 from fswizard.session.planning import Choices, TargetChoice, make_plan
 from fswizard.system import mounts, timeouts
 from tests.fakes.machine import make_program
@@ -30,7 +29,6 @@ from tests.loop.machine_state import (
     device_of,
     names_in,
     process_named,
-    processes_named,
     wait_until,
 )
 from tests.loop.runs import (
@@ -84,14 +82,8 @@ def standing_in(program: str, script: str, directory: Path) -> list[str]:
     return ["unshare", "--mount", "--propagation", "private", "sh", "-c", bound, fake, str(real)]
 
 
-MORE = [pytest.param(name, image_mib, marks=pytest.mark.slow) for name, image_mib in (("xfs", 300), ("btrfs", 128))]
-OF_EACH_KIND = pytest.mark.parametrize(("candidate", "image_mib"), [("ext4", 64), *MORE])
-
-
-@OF_EACH_KIND
-def test_an_image_that_is_cut_off_ends_the_run(tmp_path: Path, candidate: str, image_mib: int) -> None:
-    arguments = ("--candidates", f"{candidate}; ext2", "--rounds", "1..1")
-    with tiny_run(tmp_path, *arguments, still_at=MEASURING, target=f"image:{image_mib}M@{tmp_path / 'place'}") as run:
+def test_an_image_that_is_cut_off_ends_the_run(tmp_path: Path) -> None:
+    with tiny_run(tmp_path, "--rounds", "1..1", still_at=MEASURING) as run:
         os.truncate(image_of(run), 1 << 20)
         run.go_on()
         ended_by_the_machine(run, "changed the size of the scratch image")
@@ -115,7 +107,7 @@ def failing(kind: str) -> tuple[str, ...]:
 
 @pytest.mark.nbd
 @pytest.mark.parametrize("kind", ["pread", "pwrite"])
-@OF_EACH_KIND
+@pytest.mark.parametrize(("candidate", "image_mib"), [("ext4", 64), pytest.param("btrfs", 128, marks=pytest.mark.slow)])
 def test_a_disk_that_fails_ends_the_run_and_no_candidate_is_blamed(
     tmp_path: Path, kind: str, candidate: str, image_mib: int
 ) -> None:
@@ -245,17 +237,6 @@ async def test_a_run_on_a_disk_that_never_answers_again_ends_by_itself(
     assert {sample.round for sample in result.samples if sample.primary} == {1}
 
 
-def test_a_host_without_room_is_refused_beforehand(tmp_path: Path) -> None:
-    real_room = "host.this = host.Host()"
-    with (
-        small_host(tmp_path, 48 << 20) as host,
-        tiny_run(tmp_path, target=f"image:64M@{host}", script=real_room) as run,
-    ):
-        assert "must stay free" in run.end(2)
-        assert not run.file.exists()
-        assert names_in(host) == ["lost+found"]
-
-
 def test_a_host_that_runs_full_does_not_cost_a_candidate_the_run(tmp_path: Path) -> None:
     with (
         small_host(tmp_path, 96 << 20) as host,
@@ -335,53 +316,13 @@ def test_a_candidate_that_cannot_be_unmounted_ends_the_run(tmp_path: Path) -> No
     [
         ("echo \"fio: unrecognized option '--status-interval=250ms'\" >&2; exit 1", "unrecognized option"),
         ('echo "{not json }}}"; head -c 3000000 /dev/urandom; exit 0', "without having measured anything"),
-        pytest.param(
-            'echo \'{"jobs": [{"error": "x", "read": [], "write": {"total_ios": -5}}]}\'',
-            "without having measured",
-            marks=pytest.mark.slow,
-        ),
-        pytest.param("exit 127", "exit code 127", marks=pytest.mark.slow),
     ],
-    ids=["too old", "prints nonsense", "prints wrong types", "broken"],
+    ids=["too old", "prints nonsense"],
 )
 def test_an_fio_that_does_not_work_ends_the_run(tmp_path: Path, script: str, words: str) -> None:
     under = standing_in("fio", f'[ "$1" = --version ] && exec REAL --version\n{script}', tmp_path)
     with tiny_run(tmp_path, "--rounds", "1..1", under=under) as run:
         assert words in ended_by_the_machine(run, "cannot be measured on this machine")
-
-
-async def test_an_fio_that_hangs_is_ended_at_its_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    make_program(tmp_path / "bin", "fio", '[ "$1" = --version ] || exec sleep 1000')
-    monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:{os.environ['PATH']}")
-    monkeypatch.setattr(FioJob, "limit_s", property(lambda job: 0.2))
-    plan = make_plan(Choices(WRITES, target=TargetChoice("directory", str(tmp_path)), rounds=(1, 1)))
-    result = await result_of(session_in(tmp_path, plan))
-    assert result.outcome != "killed"
-    assert {failure.kind for failure in result.failures} == {"timed-out"}
-    assert processes_named("sleep", os.getpid()) == []
-
-
-async def test_a_round_in_which_time_jumped_does_not_count(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    jumps = {1: (100.0, 100.0), 2: (0.0, 3600.0), 3: (0.0, -3600.0)}
-    real, ahead = Clocks._read_s, [0.0, 0.0]
-
-    def read() -> tuple[float, float, float]:
-        running, asleep, wall = real()
-        return running, asleep + ahead[0], wall + ahead[1]
-
-    monkeypatch.setattr(Clocks, "_read_s", staticmethod(read))
-
-    def jump(event: Event) -> None:
-        if isinstance(event, SampleTaken) and event.sample.primary:
-            for clock, seconds in enumerate(jumps.pop(event.sample.round, (0.0, 0.0))):
-                ahead[clock] += seconds
-
-    result = await result_of(short_session(tmp_path, "ext4", COPIES, 2), jump)
-    assert result.discarded_rounds == (1, 2, 3)
-    assert {"suspended", "clock-jump"} <= {doubt.code for doubt in result.doubts}
-    assert result.outcome == "finished"
-    counted = {sample.round for sample in result.samples if sample.primary and sample.round} - {1, 2, 3}
-    assert counted == {4, 5}, "the rounds that count are two all the same"
 
 
 def test_a_round_in_which_the_run_was_stopped_is_measured_again(tmp_path: Path) -> None:

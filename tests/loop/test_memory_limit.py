@@ -3,32 +3,19 @@ is left of it."""
 
 from __future__ import annotations
 
-import asyncio
 import re
-import subprocess
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
 
-from fswizard.advice.commands import commands, fstab_advice
 from fswizard.disks import memory_limit
 from fswizard.disks.directory import DirectoryContext
 from fswizard.disks.memory_limit import V1, V2, limited
 from fswizard.disks.root import open_root
-from fswizard.engines.shared.engine import Engine, Timed, duration_s
-from fswizard.engines.shared.programs import Done, Work, interpreter
+from fswizard.engines.shared.programs import interpreter
 from fswizard.errors import OutOfMemory
-from fswizard.model.estimates import LEAST_MEMORY_BYTES
-from fswizard.model.metrics import DURATION, UNPLUG_TIME, WORST_STALL
-from fswizard.model.recipe import Job, Workload
-from fswizard.progress.workload_events import Measured
-from fswizard.session.planning import Choices, TargetChoice, make_plan
 from fswizard.system.commands import start
-from tests.fakes.host import ModelHost, use
 from tests.loop.root_disk import image, made_and_mounted, said
-from tests.loop.runs import COPY_TREE, TINY, result_of, session_in, short_session
 
 pytestmark = [pytest.mark.root, pytest.mark.loop, pytest.mark.cgroup]
 
@@ -125,75 +112,3 @@ async def test_in_directories_root_limits_what_is_measured_and_nothing_else(tmp_
     assert own not in cgroups(), "others may have been made beside it"
     with limited(0) as none:
         assert none is None
-
-
-def test_a_run_in_directories_is_limited_and_tells_how_long_writing_back_took(tmp_path: Path) -> None:
-    places = [tmp_path / name for name in ("first", "second")]
-    for place in places:
-        place.mkdir()
-    target = TargetChoice("directory", ",".join(map(str, places)))
-    recipe = replace(TINY, workloads=(COPY_TREE,))
-    plan = make_plan(Choices(recipe, target=target, rounds=(1, 1), seed=1))
-    assert plan.memory_limit_bytes == LEAST_MEMORY_BYTES
-    result = asyncio.run(result_of(session_in(tmp_path, plan)))
-    assert "fits-in-memory" not in [doubt.code for doubt in result.doubts]
-    told = {sample.candidate for sample in result.samples if sample.metric == UNPLUG_TIME.name and sample.value > 0}
-    assert told == {candidate.name for candidate in plan.candidates}
-
-
-@pytest.mark.parametrize(("free_bytes", "failed"), [(1 << 20, {"memory (tmpfs)"}), (1 << 26, set())])
-def test_a_tmpfs_is_left_out_in_words_where_the_work_does_not_fit_and_has_no_limit_where_it_does(
-    free_bytes: int, failed: set[str], tmp_path: Path
-) -> None:
-    for name in ("disk", "memory"):
-        (tmp_path / name).mkdir()
-    memory = str(tmp_path / "memory")
-    subprocess.run(("mount", "-t", "tmpfs", "-o", "size=64m,mode=0700", "tmpfs", memory), check=True)
-    try:
-        target = TargetChoice("directory", f"{tmp_path / 'disk'},{memory}")
-        recipe = replace(TINY, workloads=(COPY_TREE,))
-        plan = make_plan(Choices(recipe, target=target, rounds=(1, 1), seed=1))
-        session = session_in(tmp_path, plan)
-        with use(ModelHost(free_in={memory: free_bytes})):
-            result = asyncio.run(result_of(session))
-    finally:
-        subprocess.run(("umount", memory), check=True)
-    assert session.error is None
-    assert {failure.candidate for failure in result.failures} == failed
-    words = "memory (tmpfs) needs 2.98 MB of memory, and 1.05 MB may be used"
-    assert all(failure.text.startswith(words) for failure in result.failures)
-    told = {sample.candidate for sample in result.samples if sample.primary}
-    assert told == {candidate.name for candidate in plan.candidates} - failed
-    assert "is lost when the machine crashes" in {doubt.code: doubt.text for doubt in result.doubts}["in-memory"]
-    fstab = "tmpfs  /mnt/data  tmpfs  size=64M,mode=1777,nosuid,nodev  0  0"
-    assert commands(plan, "memory (tmpfs)") == (fstab,)
-    assert "What is in it is lost" in fstab_advice(plan, "memory (tmpfs)")
-
-
-@dataclass(frozen=True, slots=True)
-class HogJob(Engine):
-    """Takes more memory than it is given."""
-
-    engine = "hog"
-    metrics = (DURATION, WORST_STALL)
-
-    def timed(self, directory: str, scratch: str, seed: str) -> Timed:
-        return Timed((Work(HOG, "taking memory", seconds=0.1),))
-
-    def figures(self, done: Sequence[Done]) -> Iterable[Measured]:
-        yield Measured(DURATION, duration_s(done))
-
-
-@pytest.fixture
-def hog(monkeypatch: pytest.MonkeyPatch) -> Iterator[Workload]:
-    monkeypatch.setitem(Job.kinds, HogJob.engine, HogJob)
-    yield Workload("hog", "Taking memory", "hog", HogJob(), DURATION, seconds=0.1)
-
-
-def test_a_workload_that_needs_more_ends_the_run_and_blames_no_candidate(hog: Workload, tmp_path: Path) -> None:
-    session = short_session(tmp_path, "ext4; ext2", replace(TINY, workloads=(hog,)), memory_limit_bytes=LIMIT)
-    result = asyncio.run(result_of(session))
-    assert isinstance(session.error, OutOfMemory)
-    assert (result.outcome, result.failures) == ("failed", ())
-    assert result.plan.memory_limit_bytes == LIMIT
-    assert "fits-in-memory" not in [doubt.code for doubt in result.doubts]

@@ -162,22 +162,6 @@ def test_values_at_both_ends_are_taken_by_mkfs(name: str, bench: Bench) -> None:
     run(*planned(candidate, FORMAT, bench.disk(4 << 30).path))
 
 
-@pytest.mark.parametrize(
-    ("name", "shown"),
-    [
-        ("ext4:noatime,commit=30", {"noatime", "commit=30"}),
-        ("ext4:data=journal,nodelalloc", {"data=journal", "nodelalloc"}),
-        ("xfs:lazytime,logbsize=256k", {"lazytime", "logbsize=256k"}),
-        ("btrfs:compress=zstd:1,autodefrag", {"compress=zstd:1", "autodefrag"}),
-    ],
-)
-def test_the_kernel_says_that_it_took_the_options(name: str, shown: set[str], bench: Bench, tmp_path: Path) -> None:
-    candidate = parse_candidate(name)
-    require(candidate.filesystem)
-    told = make_and_use(candidate, bench.disk(IMAGE_BYTES).path, tmp_path / "mount")
-    assert shown <= set(told.split(","))
-
-
 @pytest.mark.parametrize("filesystem", ASKING, ids=lambda filesystem: filesystem.name)
 def test_a_command_to_be_copied_leaves_an_existing_filesystem_alone(filesystem: Filesystem, bench: Bench) -> None:
     """On a terminal, where its question is answered with no."""

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from fswizard.disks import scratch_file
-from fswizard.model.events import CommandFinished, Event, StepProgressed
+from fswizard.model.events import CommandFinished, Event
 from fswizard.progress.emitter import Emitter
 from tests.loop.devices import Bench
 
@@ -25,17 +25,6 @@ async def test_an_image_is_filled_where_no_room_can_be_reserved(bench: Bench) ->
         await file.fill(Emitter(events.append))
         assert [event.exit_code for event in events if isinstance(event, CommandFinished)] == [0]
         assert (await file.read()).exit_code == 0
-
-
-async def test_what_is_written_never_becomes_less(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of a program that has ended meanwhile, the kernel says nothing."""
-    said = [IMAGE_BYTES // 2]
-    events: list[Event] = []
-    monkeypatch.setattr(scratch_file, "_position", lambda pid: said.pop() if said else 0)
-    monkeypatch.setattr(scratch_file, "POLL_S", 0.001)
-    with closing(scratch_file.new(str(tmp_path), IMAGE_BYTES)) as file:
-        await file.fill(Emitter(events.append))
-    assert [event.fraction for event in events if isinstance(event, StepProgressed)] == [0.5]
 
 
 async def test_both_ends_are_wiped_and_the_rest_stays(tmp_path: Path) -> None:

@@ -53,14 +53,6 @@ def test_directories_need_no_rights_and_nothing_is_formatted(nobody: User) -> No
     assert (nobody.home / "result.jsonl").stat().st_uid == nobody.uid
 
 
-def test_without_rights_an_image_explains_itself(nobody: User) -> None:
-    target = f"image:64M@{nobody.home}"
-    done = run(nobody, "run", "tiny.toml", "--target", target, "--output", "image.jsonl", code=4)
-    assert "needs root" in done.stderr
-    assert "--target dir:" in done.stderr
-    assert not list(nobody.home.glob("fswizard-*"))
-
-
 EACH = """
 from fswizard.__main__ import main
 for arguments in sys.argv[1:]:
@@ -100,13 +92,3 @@ def test_a_state_directory_of_roots_is_one_clear_error(nobody: User) -> None:
         run(nobody, "clean")
     finally:
         shutil.rmtree(nobody.home / ".local")
-
-
-def test_with_sudo_an_image_is_measured_and_nothing_is_roots_afterwards(trusted: User) -> None:
-    target = f"image:64M@{trusted.home}"
-    done = run(trusted, "run", "tiny.toml", "--target", target, "--rounds", "1..1", "--output", "result.jsonl")
-    assert "ext4" in done.stdout
-    assert results.load(trusted.home / "result.jsonl").outcome == "finished"
-    assert not list(trusted.home.glob("fswizard-*"))
-    roots = [str(path) for path in trusted.home.rglob("*") if path.lstat().st_uid != trusted.uid]
-    assert roots == []
