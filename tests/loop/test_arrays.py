@@ -57,26 +57,15 @@ def serials(cases: list[Case]) -> str:
     return ",".join(str(case.file) for case in cases)
 
 
-@pytest.mark.parametrize(
-    ("members", "names", "rooms"),
-    [
-        (2, "btrfs:raid1; ext4", ("134 MB of 268 MB", "134 MB of 268 MB")),
-        pytest.param(
-            4, "btrfs:raid1; btrfs:raid10; ext4", ("268 MB of 537 MB", "134 MB of 537 MB"), marks=pytest.mark.slow,
-        ),
-    ],
-)  # fmt: skip
-def test_layouts_on_scratch_images_are_measured_whole(
-    members: int, names: str, rooms: tuple[str, str], recipe: Path, tmp_path: Path
-) -> None:
+def test_layouts_on_scratch_images_are_measured_whole(recipe: Path, tmp_path: Path) -> None:
     """On two of them, since their room is really taken."""
     output = tmp_path / "result.jsonl"
-    target = f"images:{members}x128M@{tmp_path}"
-    fswizard("run", *given(recipe, target, names, "--rounds", "1..1", "--output", str(output)), code=0)
+    arguments = ("--rounds", "1..1", "--output", str(output))
+    fswizard("run", *given(recipe, f"images:2x128M@{tmp_path}", "btrfs:raid1; ext4", *arguments), code=0)
     result = results.load(output)
     assert (result.outcome, result.failures) == ("finished", ())
     figures = {(s.candidate, s.metric): s.value for s in result.samples if s.workload == "write"}
-    assert {name for name, metric in figures if metric == "throughput"} == set(names.split("; "))
+    assert {name for name, metric in figures if metric == "throughput"} == {"btrfs:raid1", "ext4"}
     asked, written = figures["btrfs:raid1", "bytes_written"], figures["btrfs:raid1", "device_written"]
     assert written >= 2 * asked, "what all members wrote is added up: both copies"
     assert figures["ext4", "device_written"] < 2 * figures["ext4", "bytes_written"]
@@ -84,16 +73,9 @@ def test_layouts_on_scratch_images_are_measured_whole(
     assert not list(tmp_path.glob("fswizard-*")), "the images are removed"
     findings = conclude(shareable(result))
     for name in FORMATS:
-        text = render(findings, name, full=True)
-        assert str(tmp_path) not in text
+        assert str(tmp_path) not in render(findings, name, full=True)
     text = " ".join(render(findings, "text", full=True).split())
-    assert f"on {members} scratch images of 128 MiB" in text
-    assert f"btrfs:raid1: {rooms[0]}, any 1 disk may fail." in text
-    assert f"ext4: {rooms[1]}, on the first disk alone." in text
-    assert f"images:{members}x128M" in text
-    document = json.loads(render(findings, "json"))
-    plan = document["plan"]
-    assert (len(plan["target"]["members"]), plan["candidates"][0]["array"]["survives"]) == (members, 1)
+    assert "btrfs:raid1: 134 MB of 268 MB, any 1 disk may fail." in text
 
 
 @pytest_asyncio.fixture
@@ -105,11 +87,10 @@ def signatures_on(disk: RootDisk) -> list[str]:
     return [run("wipefs", "--no-act", f"/dev/{name}") for name in disk.names]
 
 
-@pytest.mark.parametrize("name", ["btrfs:raid1", pytest.param("btrfs:raid10", marks=pytest.mark.slow)])
 @pytest.mark.usefixtures("parts")
-async def test_a_btrfs_over_four_devices_is_made_mounted_and_wiped(name: str, disks: RootDisks) -> None:
+async def test_a_btrfs_over_four_devices_is_made_mounted_and_wiped(disks: RootDisks) -> None:
     joined = disks.joined()
-    candidate = await made_and_mounted(joined, name)
+    candidate = await made_and_mounted(joined, "btrfs:raid10")
     assert ["btrfs" in text for text in signatures_on(joined)] == [True] * MEMBERS
     assert await said(joined, "sh", "-c", "head -c 8000000 /dev/zero > file") == ""
     await joined.sync()
@@ -149,25 +130,13 @@ def test_clean_has_root_look_for_what_a_killed_run_left_in_the_kernel(
     assert entry.exists() == refused
 
 
-def test_the_plan_over_disks_lists_what_would_be_lost_on_each(recipe: Path, bench: Bench) -> None:
-    cases = disks(bench)
-    run("mkfs.ext4", "-q", "-L", "first", cases[0].path)
-    run("mkfs.ext4", "-q", "-L", "third", cases[2].path)
-    done = fswizard("run", "--dry-run", *given(recipe, named(cases), "btrfs:raid1; ext4"), code=0)
-    for words in ('ext4 "first"', 'ext4 "third"', f"--erase {serials(cases)}", "Nothing was found on"):
-        assert words in done.stdout
-    assert "# mkfs.btrfs -q -f -K -L LABEL -d raid1 -m raid1 DEVICE-1 DEVICE-2 DEVICE-3 DEVICE-4" in done.stdout
-
-
 def test_a_run_over_disks_measures_on_them_and_leaves_them_wiped(recipe: Path, bench: Bench) -> None:
     cases = disks(bench)
     output = bench.directory / "result.jsonl"
     confirmed = ("--erase", serials(cases[:2]), "--erase", serials(cases[2:]))
-    names = "btrfs:raid1; ext4"
     arguments = (*confirmed, "--rounds", "1..1", "--output", str(output))
-    fswizard("run", *given(recipe, named(cases), names, *arguments), code=0)
+    fswizard("run", *given(recipe, named(cases), "btrfs:raid1; ext4", *arguments), code=0)
     result = results.load(output)
-    assert "on 4 devices themselves" in " ".join(render(conclude(result), "text", full=True).split())
     assert result.failures == ()
     assert signatures(*cases) == ""
     for name in FORMATS:
@@ -176,9 +145,14 @@ def test_a_run_over_disks_measures_on_them_and_leaves_them_wiped(recipe: Path, b
         )
 
 
-def test_every_disk_is_confirmed_or_nothing_begins(recipe: Path, bench: Bench) -> None:
+def test_each_disks_loss_is_listed_and_every_one_is_confirmed_or_nothing_begins(recipe: Path, bench: Bench) -> None:
     cases = disks(bench)
-    run("mkfs.ext4", "-q", cases[3].path)
+    run("mkfs.ext4", "-q", "-L", "first", cases[0].path)
+    run("mkfs.ext4", "-q", "-L", "last", cases[3].path)
+    done = fswizard("run", "--dry-run", *given(recipe, named(cases), "btrfs:raid1; ext4"), code=0)
+    for words in ('ext4 "first"', 'ext4 "last"', f"--erase {serials(cases)}", "Nothing was found on"):
+        assert words in done.stdout
+    assert "# mkfs.btrfs -q -f -K -L LABEL -d raid1 -m raid1 DEVICE-1 DEVICE-2 DEVICE-3 DEVICE-4" in done.stdout
     before = [case.file.read_bytes() for case in cases]
     output = bench.directory / "result.jsonl"
     for erase in ("", serials(cases[:3]), f"{serials(cases)},WD-1234", f"{serials(cases[:3])},WD-1234"):
