@@ -40,30 +40,17 @@ class Entry:
         return self.ending is None or self.ending.outcome != "finished"
 
     @property
-    def leaders(self) -> tuple[str, ...]:
-        """Leading candidates at the end; empty if there were none yet."""
-        return self.ending.leaders if self.ending else ()
-
-    @property
     def sign(self) -> Sign:
-        """Symbol of its answer; a dot if an earlier version stored no kind of answer."""
-        if self.ending is None:
-            return ANSWER_SIGNS["nothing"]
-        return ANSWER_SIGNS[self.ending.answer] if self.ending.answer else Sign("·", "muted")
+        """Symbol of its answer; a dot if there is none, or an earlier version stored no kind of answer."""
+        answer = self.ending.answer if self.ending else ""
+        return ANSWER_SIGNS[answer] if answer else Sign("·", "muted")
 
     @property
     def verdict(self) -> str:
         """Its answer; for files of an earlier version, the leading candidates."""
         if self.ending is None:
             return _("not finished")
-        if self.ending.verdict or not self.leaders:
-            return _(self.ending.verdict) or _("no result")
-        *others, last = self.leaders
-        if len(self.header.candidates) == 1:
-            return _("only {candidate} was measured", candidate=self.leaders[0])
-        if others:
-            return _("{candidates} or {last} ahead", candidates=", ".join(others), last=last)
-        return _("{candidate} ahead", candidate=last)
+        return _(self.ending.verdict) or ", ".join(self.ending.leaders) or _("no result")
 
     @property
     def when(self) -> str:
@@ -123,24 +110,19 @@ def remove(path: Path) -> None:
         raise UsageError(text) from error
 
 
-def latest() -> Path:
-    """The newest result; raises UsageError if there is none yet."""
-    entries = all_results()
-    if not entries:
-        raise UsageError(_("No results yet."), _("`fswizard run quick` makes one."))
-    return entries[0].path
-
-
 def find(name: str) -> Path:
     """A result by its file, or by a part of its file name in the history; the newest if `name` is empty.
 
     Raises UsageError if there is no match, or more than one.
     """
-    if not name:
-        return latest()
-    if os.sep in name or Path(name).exists():
+    if name and (os.sep in name or Path(name).exists()):
         return Path(name)
-    matches = [entry.path for entry in all_results() if name in entry.path.name]
+    entries = all_results()
+    if not name and not entries:
+        raise UsageError(_("No results yet."), _("`fswizard run quick` makes one."))
+    if not name:
+        return entries[0].path
+    matches = [entry.path for entry in entries if name in entry.path.name]
     matches = [path for path in matches if name in (path.name, path.stem)] or matches
     if len(matches) == 1:
         return matches[0]

@@ -59,13 +59,13 @@ UNREAD = tuple(
 WHERE_RESULTS_ARE = N_("`fswizard history` lists the results.")
 
 
-def load(path: str | Path) -> Result:
+def load(path: Path) -> Result:
     """The result stored in a file; an incomplete last line is ignored.
 
     Raises UsageError with line and reason if it is not a result file.
     """
-    lines = BytesIO(read_file(Path(path), MAXIMUM_BYTES, hint=_(WHERE_RESULTS_ARE)))
-    where = safe(Path(path).name)
+    lines = BytesIO(read_file(path, MAXIMUM_BYTES, hint=_(WHERE_RESULTS_ARE)))
+    where = safe(path.name)
     header, __ = _expect(where, 1, lines.readline(), Header)
     if not 1 <= header.schema <= SCHEMA:
         hint = _("A newer fswizard wrote it: update fswizard.") if header.schema > SCHEMA else ""
@@ -76,7 +76,7 @@ def load(path: str | Path) -> Result:
         raise UsageError(text, hint)
     begun, data = _expect(where, 2, lines.readline(), RunStarted)
     result = fold(Result(begun.environment, begun.plan), _events(where, header, data, begun.plan, lines))
-    alive = result.outcome == "killed" and is_being_written(Path(path))
+    alive = result.outcome == "killed" and is_being_written(path)
     return replace(result, outcome="running") if alive else result
 
 

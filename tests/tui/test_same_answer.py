@@ -195,7 +195,8 @@ def test_the_history_has_the_verdict_who_is_not_out_and_how_long_it_took(
     write_result(results.new_path(result.plan), result, analyse(result), findings.answer)
     (entry,) = results.all_results()
     failed = {ratio.candidate for ratio in findings.analysis.overall if ratio.verdict == "failed"}
-    assert not set(entry.leaders) & {*findings.answer.behind, *failed}
+    assert entry.ending is not None
+    assert not set(entry.ending.leaders) & {*findings.answer.behind, *failed}
     assert (entry.verdict, entry.sign) == (findings.answer.verdict, findings.answer.sign)
     (result_mark, _words), *_lines = answer_lines(findings)
     history_mark, _words = answer_of(entry)

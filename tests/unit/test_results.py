@@ -27,7 +27,6 @@ from fswizard.results import (
     all_results,
     find,
     is_being_written,
-    latest,
     load,
     new_path,
     state_directory,
@@ -326,13 +325,13 @@ def test_the_history_lists_the_newest_first_with_how_it_ended_and_who_led(state:
     assert entries[0].header.drive == "ST8000AS0002-1NA17Z"
     assert entries[0].ending is not None and entries[2].ending is None
     assert (entries[0].ending.leaders, entries[0].ending.rounds) == (("xfs",), 3)
-    assert latest() == entries[0].path
+    assert find("") == entries[0].path
 
 
 def test_a_result_is_found_by_a_part_of_its_name_and_without_any_it_is_said(state: Path, file: Path) -> None:
     assert all_results() == ()
     with pytest.raises(UsageError, match="No results yet"):
-        latest()
+        find("")
     results = new_path(RESULT.plan).parent
     for name in ("2025_quick_A", "2026_quick_A", "2026_quick"):
         (results / f"{name}.jsonl").write_bytes(file.read_bytes())

@@ -34,9 +34,7 @@ MARKED = (
 
 def answer_of(entry: Entry) -> tuple[Piece, Piece]:
     """Symbol and verdict of an earlier result, as in the result itself."""
-    if entry.ending is None:
-        return text(("·", "$muted")), (_(entry.verdict), "$muted")
-    return text(answer_mark(entry.sign)).rstrip(), _(entry.verdict)
+    return text(answer_mark(entry.sign)).rstrip(), entry.verdict
 
 
 class HistoryScreen(Window[None]):
