@@ -119,13 +119,13 @@ def export(
 def shareable(result: Result) -> Result:
     """The result without free text: nothing in it names the machine, its owner or a single disk."""
     plan = result.plan
-    recipe, measured = _recipe(plan.recipe), _candidates(plan.measured)
-    candidates = {"": "", **{old.name: new.name for old, new in zip(plan.measured, measured)}}
+    recipe, measured = _recipe(plan.recipe), _candidates(plan.candidates)
+    candidates = {"": "", **{old.name: new.name for old, new in zip(plan.candidates, measured)}}
     tests = {"": "", **{old.name: new.name for old, new in zip(plan.recipe.workloads, recipe.workloads)}}
     drive = plan.drive and _drive(plan.drive)
 
     names = {name: name for each in catalogue().values() for name in (each.name, each.title)}
-    names |= {old.title: new.title for old, new in zip(plan.measured, measured)}
+    names |= {old.title: new.title for old, new in zip(plan.candidates, measured)}
     names |= {old.title: new.title for old, new in zip(plan.recipe.workloads, recipe.workloads)}
     names |= tests | candidates
     if plan.drive and drive:
@@ -166,8 +166,7 @@ def shareable(result: Result) -> Result:
 
 
 def _plan(plan: Plan, recipe: Recipe, measured: tuple[Candidate, ...], drive: Drive | None) -> Plan:
-    candidates, beside = measured[: len(plan.candidates)], measured[len(plan.candidates) :]
-    baselines = [new.name for old, new in zip(plan.candidates, candidates) if old.name == plan.baseline]
+    baselines = [new.name for old, new in zip(plan.candidates, measured) if old.name == plan.baseline]
     members = []
     for member in plan.target.members:
         below = member.host_filesystem
@@ -176,14 +175,13 @@ def _plan(plan: Plan, recipe: Recipe, measured: tuple[Candidate, ...], drive: Dr
     shared = replace(
         plan,
         recipe=recipe,
-        candidates=candidates,
-        baseline=(*baselines, candidates[0].name)[0],
+        candidates=measured,
+        baseline=(*baselines, measured[0].name)[0],
         target=Target(plan.target.kind, "", first.size_bytes, first.host_filesystem, others=tuple(others)),
         drive=drive,
         needs=tuple(need for need in plan.needs if need in NEEDS),
         measured_on="",
         losses=(),
-        beside=beside,
         left_out=(),
     )
     with in_english():

@@ -15,7 +15,6 @@ from fswizard.model.plan import Plan
 from fswizard.model.result import Doubt, Result
 from fswizard.model.text import safe
 from fswizard.stats import analyse, doubts, summarise, tables_of
-from fswizard.stats.age import age_ratios
 
 
 def conclude(
@@ -43,15 +42,13 @@ def conclude(
     for doubt in doubts(result, tables, analysis, summaries):
         by_code.setdefault(doubt.code, doubt)
     choice = choose(result, analysis)
-    age = age_ratios(result)
     return Findings(
         result,
         analysis,
         tuple(by_code.values()),
         make_answer(choice, by_code, tables, summaries),
-        reasons(choice, summaries, age),
+        reasons(choice, summaries),
         summaries,
-        age,
     )
 
 

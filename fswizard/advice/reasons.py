@@ -8,7 +8,7 @@ from fswizard.advice.choice import Choice, torn_between
 from fswizard.advice.commands import fstab_advice
 from fswizard.advice.phrasing import feature_noun, feature_nouns, present
 from fswizard.language import N_, _, joined, listing, n_, p_
-from fswizard.model.analysis import Ratio, Reason, Summary
+from fswizard.model.analysis import Reason, Summary
 from fswizard.model.filesystem import Candidate
 from fswizard.model.layout import LUKS
 from fswizard.model.metrics import FSYNC_MEDIAN, FSYNC_WORST, is_stall
@@ -21,9 +21,8 @@ NOTICED_TIMES = 1.5
 """The smallest ratio of two waits that users notice."""
 
 
-def reasons(choice: Choice, summaries: Sequence[Summary], age: Sequence[Ratio]) -> tuple[Reason, ...]:
-    """Advantages and costs of the choice, excluded candidates, and how to use the choice; `age`: ratios of aged to
-    new."""
+def reasons(choice: Choice, summaries: Sequence[Summary]) -> tuple[Reason, ...]:
+    """Advantages and costs of the choice, excluded candidates, and how to use the choice."""
     if choice.result.outcome == "failed":
         return ()
     return (
@@ -31,7 +30,6 @@ def reasons(choice: Choice, summaries: Sequence[Summary], age: Sequence[Ratio]) 
         *_torn(choice),
         *_against_rival(choice),
         *_saves(choice, summaries),
-        *_age(choice, age),
         *_encryption(choice),
         *_failures(choice),
         *_redundancy(choice),
@@ -163,14 +161,6 @@ def _saves(choice: Choice, summaries: Sequence[Summary]) -> Iterator[Reason]:
             times.append(text)
     if longest >= NOTICED_S:
         yield Reason("stall", _("Saving while a large file is copied takes {times}.", times=listing(times)))
-
-
-def _age(choice: Choice, age: Sequence[Ratio]) -> Iterator[Reason]:
-    text = N_("Aged, {candidate} is {speed} than when it was new.")
-    for ratio in age:
-        if not ratio.workload and ratio.verdict == "slower":
-            title = choice.title(ratio.baseline)
-            yield Reason("age", _(text, candidate=title, speed=choice.speed(ratio.ratio)))
 
 
 def _encryption(choice: Choice) -> Iterator[Reason]:

@@ -114,7 +114,7 @@ class Run(Command):
         "--memory-limit", _reads(_memory_limit, NO_LIMIT), argname="SIZE",
         help=_("memory limit for measured programs, page cache included (a quarter of their data); or none"),
     )  # fmt: skip
-    aged = cli.Flag("--aged", help=_("measure each candidate after years of use as well, and choose by that"))
+    aged = cli.Flag("--aged", help=_("measure each candidate after years of use"))
     erase = cli.SwitchAttr(
         "--erase", str, list=True, argname="SERIAL",
         help=_("serial number of a device that may be erased, or what --dry-run names instead; several with commas"),
@@ -166,7 +166,7 @@ class Run(Command):
         if plan.by_udisks:
             print(_("No password needed: udisks2 attaches and mounts the image."), file=sys.stderr)
         elif plan.needs_root:
-            if plan.target.kind == "image" and os.geteuid() and (reason := why_root(plan.target, plan.measured)):
+            if plan.target.kind == "image" and os.geteuid() and (reason := why_root(plan.target, plan.candidates)):
                 print(_("This run needs root's rights: {reason}.", reason=reason), file=sys.stderr)
             print(_("Root's rights: {reason}.", reason=_(rights.REASONS[rights.authorise()])), file=sys.stderr)
         print(budget_text(plan, expected(plan, earlier)), file=sys.stderr)

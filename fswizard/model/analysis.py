@@ -314,8 +314,6 @@ class Findings:
     answer: Answer
     reasons: tuple[Reason, ...] = ()
     summaries: tuple[Summary, ...] = ()
-    age: tuple[Ratio, ...] = ()
-    """Ratios of aged to new candidates, overall and by workload; empty if they were not measured in the same run."""
 
     @property
     def baseline(self) -> str:

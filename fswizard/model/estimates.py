@@ -134,7 +134,7 @@ def estimate(plan: Plan, *, ceiling_s: float) -> Plan:
 
     `ceiling_s` is the time for measuring the speed of workloads in memory.
     """
-    pace, target, measured = pace_of(plan.drive), plan.target, plan.measured
+    pace, target, measured = pace_of(plan.drive), plan.target, plan.candidates
     recipe = replace(plan.recipe, workloads=tuple(_expected(workload, pace) for workload in plan.recipe.workloads))
     made, sampled = 0.0, list[Workload]()
     if target.kind != "directory":
@@ -240,9 +240,9 @@ def expected(plan: Plan, earlier: Result | None = None, *, looked: bool = False)
 
     `looked`: figures of the plan were measured on its disk.
     """
-    rounds, candidates = 0, len(plan.measured)
+    rounds, candidates = 0, len(plan.candidates)
     if earlier:
-        rounds, candidates = earlier.whole_rounds, len(plan.with_new(earlier.candidates_left))
+        rounds, candidates = earlier.whole_rounds, len(earlier.candidates_left)
     timed = all(workload.job.seconds for workload in plan.recipe.workloads)
     begun = outlook(
         plan,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Literal
 
@@ -28,8 +28,8 @@ WORTH_A_LOOK = 4
 """A scratch image below this multiple of that size is quickly written, and gets no first look."""
 AGED_PERCENT = 80
 """How full a filesystem is while it is aged."""
-AGED_TIMES = 3
-"""Time limit of a run with aged candidates as a multiple of the recipe's: there are two of each, and more to copy."""
+AGED_TIMES = 2
+"""Time limit of a run with aged candidates as a multiple of the recipe's: there is more to copy."""
 FORMAT, MOUNTING = "format", "mount"
 """Values of `PlannedCommand.text`: commands that create a candidate, and those that mount it."""
 
@@ -159,7 +159,7 @@ class Plan:
     losses: tuple[str, ...] = ()
     """Device: existing data that would be lost, a sentence each."""
     beside: tuple[Candidate, ...] = ()
-    """Candidates measured only for comparison and never recommended: the unaged versions of aged candidates."""
+    """In a result of an earlier version: candidates of which its figures are not read, unaged ones beside aged ones."""
     looks_first: bool = False
     """Take a first look at each candidate, on a small image, before the scratch image is written. It is never part of
     the result."""
@@ -187,12 +187,7 @@ class Plan:
         return self.target.kind != "directory" and not self.by_udisks
 
     def candidate(self, name: str) -> Candidate:
-        return next(candidate for candidate in self.measured if candidate.name == name)
-
-    @property
-    def measured(self) -> tuple[Candidate, ...]:
-        """All candidates of a round while none is out."""
-        return (*self.candidates, *self.beside)
+        return next(candidate for candidate in self.candidates if candidate.name == name)
 
     def commands_for(self, candidate: str, text: str) -> tuple[tuple[str, ...], ...]:
         """The commands that create or mount a candidate; `text` is `FORMAT` or `MOUNTING`."""
@@ -202,11 +197,6 @@ class Plan:
     def aged(self) -> tuple[Candidate, ...]:
         return tuple(candidate for candidate in self.candidates if candidate.aged)
 
-    def with_new(self, names: Collection[str]) -> tuple[str, ...]:
-        """`names` plus the unaged baselines measured with them."""
-        twins = {candidate.as_new for candidate in self.aged if candidate.name in names}
-        return (*names, *(candidate.name for candidate in self.beside if candidate.name in twins))
-
     @property
     def churn_bytes(self) -> int:
         """Bytes written to each aged candidate before it is saved."""
@@ -215,7 +205,7 @@ class Plan:
     @property
     def filled_bytes(self) -> int:
         """Bytes written before the first round: images from end to end, including those that hold aged candidates."""
-        looked = FIRST_LOOK_BYTES + len(self.measured) * FIRST_LOOK_FILE_BYTES if self.looks_first else 0
+        looked = FIRST_LOOK_BYTES + len(self.candidates) * FIRST_LOOK_FILE_BYTES if self.looks_first else 0
         return self.target.filled_bytes + looked + len(self.aged) * (self.churn_bytes + 2 * self.target.size_bytes)
 
     @property
@@ -225,9 +215,9 @@ class Plan:
         Suitable is only work that takes about a second on any disk: a part of the first workload that allows it.
         """
         target = self.target
-        least_bytes = max(candidate.filesystem.minimum_bytes for candidate in self.measured)
+        least_bytes = max(candidate.filesystem.minimum_bytes for candidate in self.candidates)
         small = target.size_bytes < WORTH_A_LOOK * FIRST_LOOK_BYTES or least_bytes > FIRST_LOOK_BYTES
-        stays = any(candidate.outlives_a_run for candidate in self.measured)
+        stays = any(candidate.outlives_a_run for candidate in self.candidates)
         if target.kind != "image" or target.others or self.aged or small or stays:
             return None
         for workload in self.recipe.workloads:
@@ -241,12 +231,12 @@ class Plan:
     @property
     def expected_s(self) -> float:
         """Time until all candidates have the minimum of rounds."""
-        return self.preparation_s + self.minimum_rounds * len(self.measured) * self.seconds_per_trial
+        return self.preparation_s + self.minimum_rounds * len(self.candidates) * self.seconds_per_trial
 
     @property
     def writes_bytes(self) -> int:
         """Bytes written until then, scratch images included."""
-        return self.writes_bytes_in(self.minimum_rounds * len(self.measured))
+        return self.writes_bytes_in(self.minimum_rounds * len(self.candidates))
 
     def writes_bytes_in(self, trials: int) -> int:
         """Bytes written after `trials` trials, scratch images included."""

@@ -170,14 +170,14 @@ class RunState:
         if self.ended:
             return 0
         gone = {*self.skipped, *(failure.candidate for failure in self.result.failures)}
-        return sum(name not in gone for name in self.plan.with_new(self.result.candidates_left))
+        return sum(name not in gone for name in self.result.candidates_left)
 
     def out(self, candidate: str) -> str:
         """Why a candidate is no longer measured, in a word; empty if it still is."""
         if candidate in self.skipped:
             return N_("skipped")
         failed = any(failure.candidate == candidate for failure in self.result.failures)
-        return N_("dropped") if candidate not in self.plan.with_new(self.result.candidates_left) and not failed else ""
+        return N_("dropped") if candidate not in self.result.candidates_left and not failed else ""
 
     def after(self, event: Event) -> RunState:
         """The state after `event`. Pure."""
@@ -269,7 +269,7 @@ class RunState:
         if self.rounds_began_s is None or not self.trials:
             return self
         plan, result = self.plan, self.result
-        candidates = plan.with_new(result.candidates_left)
+        candidates = result.candidates_left
         counted_bytes = result.counted_bytes - self.before_bytes
         ahead = outlook(
             plan,

@@ -55,7 +55,6 @@ from fswizard.report.blocks import (
     RoundFigure,
     Table,
     legend,
-    ratio_cell,
 )
 from fswizard.report.colours import key_of
 from fswizard.report.fixed_figures import counted
@@ -101,7 +100,6 @@ def full(findings: Findings) -> Document:
         Bullets(_(FAILED), tuple(failures(findings))),
         Bullets(_(DOUBTS), (*(doubt.text for doubt in findings.doubts), *notes(findings))),
         ratios(findings, measured.charts),
-        *age(findings),
         also_measured(findings),
         Bullets(_(WHEN_A_DISK_FAILS), layout_texts(plan)),
         facts(findings),
@@ -378,19 +376,6 @@ def _share(ratio: Ratio | None, disks: int) -> str:
     return p_("range", "{share} ({low} to {high})", share=share, low=low, high=high)
 
 
-def age(findings: Findings) -> Iterator[Table]:
-    """Ratios of aged candidates to new ones, for all workloads together and for each."""
-    known = {(ratio.workload, ratio.candidate): ratio for ratio in findings.age}
-    if not known:
-        return
-    plan = findings.result.plan
-    names = tuple(dict.fromkeys(name for __, name in known))
-    titles = {"": _("all together"), **{workload.name: _(workload.title) for workload in plan.recipe.workloads}}
-    rows = [(title, *(ratio_cell(known.get((workload, name))) for name in names)) for workload, title in titles.items()]
-    header = (_("aged over new"), *(plan.candidate(name).title for name in names))
-    yield Table(header, tuple(rows), (_("Above 1 the aged one was better, in the same rounds."),))
-
-
 # Other figures
 
 
@@ -463,7 +448,7 @@ def failures(findings: Findings) -> Iterator[str]:
     """Why candidates failed, a sentence each."""
     plan = findings.result.plan
     titles = {workload.name: _(workload.title) for workload in plan.recipe.workloads}
-    candidates = {candidate.name: candidate.title for candidate in plan.measured}
+    candidates = {candidate.name: candidate.title for candidate in plan.candidates}
     for one in findings.result.failures:
         yield _(
             "{candidate}: {reason} ({where}, round {round}, {kind}).",

@@ -91,8 +91,6 @@ class PlanReport(TypedDict):
     title: str
     workloads: tuple[WorkloadReport, ...]
     candidates: tuple[CandidateReport, ...]
-    beside: tuple[CandidateReport, ...]
-    """New ones, measured in the same rounds to show what age costs the candidates."""
     baseline: str
     target: TargetReport
     needs: tuple[str, ...]
@@ -176,8 +174,6 @@ class Report(TypedDict):
     failures: tuple[Failure, ...]
     ratios: tuple[RatioReport, ...]
     overall: tuple[OverallReport, ...]
-    age: tuple[RatioReport, ...]
-    """Aged candidates over new ones; `workload` is empty for all workloads together."""
     of_bare_device: tuple[DiskShareReport, ...]
     doubts: tuple[Doubt, ...]
 
@@ -205,7 +201,6 @@ def _report(findings: Findings) -> Report:
         rounds=analysis.rounds,
         ratios=[_ratio(RatioReport, ratio) for ratio in analysis.by_workload],
         overall=[_ratio(OverallReport, ratio) for ratio in analysis.overall],
-        age=[_ratio(RatioReport, ratio) for ratio in findings.age],
         of_bare_device=[_of(DiskShareReport, s.of_bare_device) for s in findings.summaries if s.of_bare_device],
         doubts=findings.doubts,
         answer=_of(AnswerReport, findings.answer, reasons=[reason.text for reason in findings.reasons]),
@@ -220,7 +215,6 @@ def _plan(plan: Plan) -> PlanReport:
         title=plan.recipe.title,
         workloads=[_of(WorkloadReport, workload) for workload in plan.recipe.workloads],
         candidates=[_candidate(candidate, plan) for candidate in plan.candidates],
-        beside=[_candidate(candidate, plan) for candidate in plan.beside],
         target=_of(TargetReport, plan.target, members=[_of(MemberReport, each) for each in plan.target.members]),
     )
 

@@ -85,11 +85,7 @@ def _times(count: int) -> str:
 
 def _compared(plan: Plan, names: Sequence[str]) -> str:
     candidates = ", ".join(names)
-    if plan.beside:
-        text = N_("{candidates}; baseline {baseline}; each beside a new one")
-    else:
-        text = N_("{candidates}; baseline {baseline}")
-    return _(text, candidates=candidates, baseline=plan.baseline)
+    return _("{candidates}; baseline {baseline}", candidates=candidates, baseline=plan.baseline)
 
 
 def _limits(plan: Plan) -> str:

@@ -165,8 +165,7 @@ def attempt_command(plan: Plan) -> str:
 
 
 def _candidates(plan: Plan) -> tuple[str, ...]:
-    names = "; ".join(candidate.name for candidate in plan.beside or plan.candidates)
-    return ("--candidates", names, *(["--aged"] if plan.beside else []))
+    return ("--candidates", "; ".join(candidate.name for candidate in plan.candidates))
 
 
 def _target(plan: Plan) -> str:

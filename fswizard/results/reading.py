@@ -75,7 +75,8 @@ def load(path: Path) -> Result:
         )  # fmt: skip
         raise UsageError(text, hint)
     begun, data = _expect(where, 2, lines.readline(), RunStarted)
-    result = fold(Result(begun.environment, begun.plan), _events(where, header, data, begun.plan, lines))
+    plan = replace(begun.plan, beside=())
+    result = fold(Result(begun.environment, plan), _events(where, header, data, begun.plan, lines))
     alive = result.outcome == "killed" and is_being_written(path)
     return replace(result, outcome="running") if alive else result
 
@@ -114,7 +115,8 @@ def event_in(line: bytes) -> Event:
 
 def _events(where: str, header: Header, started: dict[str, Any], plan: Plan, lines: Iterable[bytes]) -> Iterator[Event]:
     """Events that change the result, from the lines after the plan, and lastly the time of the final event."""
-    candidates = frozenset(("", *(candidate.name for candidate in plan.measured)))
+    beside = {candidate.name for candidate in plan.beside}
+    candidates = frozenset(("", *beside, *(candidate.name for candidate in plan.candidates)))
     workloads = frozenset(("", *(workload.name for workload in plan.recipe.workloads)))
     unread, number = b"", 2
     for number, line in enumerate(lines, 3):
@@ -132,12 +134,13 @@ def _events(where: str, header: Header, started: dict[str, Any], plan: Plan, lin
             if header.schema == 1:
                 data = as_event(data, started)
             kind = KINDS.get(str(data.get("type")), Event)
-            for part in data.values() if kind in NAMING else ():
-                if type(part) is dict:
-                    _check_name("candidate", part, candidates)
-                    _check_name("predecessor", part, candidates)
-                    _check_name("workload", part, workloads)
-            yield from_json(kind, {"at_s": 0.0, **data})
+            parts = [part for part in data.values() if kind in NAMING and type(part) is dict]
+            for part in parts:
+                _check_name("candidate", part, candidates)
+                _check_name("predecessor", part, candidates)
+                _check_name("workload", part, workloads)
+            if not any(part.get("candidate") in beside for part in parts):
+                yield from_json(kind, {"at_s": 0.0, **data})
         except UNREADABLE as error:
             raise _wrong(where, number, error) from error
     if unread.endswith(b"\n"):
@@ -148,7 +151,7 @@ def _events(where: str, header: Header, started: dict[str, Any], plan: Plan, lin
 
 
 def _check_plan(plan: Plan) -> None:
-    candidates = [candidate.name for candidate in plan.measured]
+    candidates = [candidate.name for candidate in (*plan.candidates, *plan.beside)]
     workloads = [workload.name for workload in plan.recipe.workloads]
     if len(set(candidates)) < len(candidates) or len(set(workloads)) < len(workloads):
         raise ValueError(_("the plan names a candidate or a workload twice"))

@@ -4,7 +4,7 @@ and following such a process (`FollowedRun`)."""
 from fswizard.session.doubts import left_out_text
 from fswizard.session.following import FollowedRun
 from fswizard.session.ongoing_runs import OngoingRun, find_ongoing, ongoing
-from fswizard.session.planning import Choices, absent_programs, make_plan, packages_of, with_age, within_budget
+from fswizard.session.planning import Choices, absent_programs, all_aged, make_plan, packages_of, within_budget
 from fswizard.session.precedent import estimated
 from fswizard.session.process import start
 from fswizard.session.resuming import Resumption, resumable, take_up, why_not
@@ -17,6 +17,7 @@ __all__ = [
     "Resumption",
     "Session",
     "absent_programs",
+    "all_aged",
     "ended_text",
     "estimated",
     "find_ongoing",
@@ -28,6 +29,5 @@ __all__ = [
     "start",
     "take_up",
     "why_not",
-    "with_age",
     "within_budget",
 ]

@@ -35,7 +35,7 @@ def first_look(plan: Plan, emitter: Emitter) -> Callable[[PreparedTarget], Await
     title, expected_s = _("first look: {workload}", workload=_(workload.title)), first_look_s(plan.drive)
 
     async def take_look(prepared: PreparedTarget) -> None:
-        for candidate in plan.measured:
+        for candidate in plan.candidates:
             emitter.trial = Trial(0, candidate.name)
             try:
                 async with prepared.open(candidate) as context:

@@ -31,7 +31,7 @@ def checked(plan: Plan) -> Plan:
     recipes.check(plan.recipe)
     check_limits((plan.minimum_rounds, plan.maximum_rounds), plan.time_limit_s or None, plan.memory_limit_bytes)
     require_plausible(plan.target, plan.recipe)
-    plan = replace(plan, candidates=_known(plan.candidates, plan), beside=_known(plan.beside, plan))
+    plan = replace(plan, candidates=_known(plan.candidates, plan))
     require_ageing(plan)
     return plan
 

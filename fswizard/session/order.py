@@ -19,7 +19,7 @@ def trial_order(
     shared evenly. Ties are broken by the plan's seed.
     """
     followed = Counter((trial.predecessor, trial.candidate) for trial in earlier)
-    left = [candidate.name for candidate in plan.measured if candidate.name in survivors]
+    left = [candidate.name for candidate in plan.candidates if candidate.name in survivors]
     random.Random(f"{plan.seed}/{number}").shuffle(left)
     trials = []
     while left:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 from fswizard.disks.choice import TargetChoice, drive_at, drive_under, plan_target
@@ -60,7 +60,7 @@ class Choices:
     memory_limit_bytes: int | None = None
     """None for the default of the recipe and this machine; 0 for no limit."""
     aged: bool = False
-    """Measure each candidate aged as well, and recommend among the aged ones."""
+    """Measure each candidate after years of use."""
     drive: Drive | None = None
 
 
@@ -78,9 +78,8 @@ def make_plan(choices: Choices, history: Sequence[Entry] = ()) -> Plan:
     check_limits(choices.rounds, choices.time_limit_s, choices.memory_limit_bytes)
     target, losses, drive = plan_target(choices.target, recipe, choices.drive)
     candidates, left_out = _candidates(choices, target, recipe)
-    unaged: tuple[Candidate, ...] = ()
     if choices.aged:
-        candidates, unaged = with_age(candidates)
+        candidates = all_aged(candidates)
     if choices.drive and not target.others:
         drive = choices.drive
     plan = Plan(
@@ -96,7 +95,6 @@ def make_plan(choices: Choices, history: Sequence[Entry] = ()) -> Plan:
         seed=random.randrange(1 << 31) if choices.seed is None else choices.seed,
         memory_limit_bytes=choices.memory_limit_bytes or 0,
         losses=losses,
-        beside=unaged,
         left_out=left_out,
     )
     require_ageing(plan)
@@ -109,15 +107,15 @@ def make_plan(choices: Choices, history: Sequence[Entry] = ()) -> Plan:
         plan = replace(plan, memory_limit_bytes=memory_limit_bytes(jobs, host.this.memory_bytes()))
     plan = within_budget(estimated(plan, history), choices.write_budget_bytes)
     age = planned_age(plan.churn_bytes, free_when_aged_bytes(plan.recipe)) if plan.aged else None
-    by_udisks = target.kind == "image" and not why_root(target, plan.measured)
-    commands = planned_commands(target, plan.measured, _work(plan.recipe), age, by_udisks)
+    by_udisks = target.kind == "image" and not why_root(target, plan.candidates)
+    commands = planned_commands(target, plan.candidates, _work(plan.recipe), age, by_udisks)
     return replace(plan, by_udisks=by_udisks, commands=commands)
 
 
-def with_age(candidates: Sequence[Candidate]) -> tuple[tuple[Candidate, ...], tuple[Candidate, ...]]:
-    """Aged versions of all candidates, and unaged ones for comparison."""
-    new = {candidate.as_new: replace(candidate, name=candidate.as_new, aged=False) for candidate in candidates}
-    return tuple(map(aged, new.values())), tuple(new.values())
+def all_aged(candidates: Iterable[Candidate]) -> tuple[Candidate, ...]:
+    """Aged versions of all candidates, each of them once."""
+    by_name = {candidate.as_new: candidate if candidate.aged else aged(candidate) for candidate in candidates}
+    return tuple(by_name.values())
 
 
 def within_budget(plan: Plan, chosen_bytes: float | None = None) -> Plan:
@@ -133,7 +131,7 @@ def within_budget(plan: Plan, chosen_bytes: float | None = None) -> Plan:
         return replace(plan, write_budget_bytes=usual_bytes)
     if chosen_bytes == math.inf:
         return replace(plan, write_budget_bytes=None)
-    round_bytes = plan.writes_bytes_in(len(plan.measured))
+    round_bytes = plan.writes_bytes_in(len(plan.candidates))
     if round_bytes > chosen_bytes:
         text = _(
             "One round writes about {writes}, and the write budget is {chosen}.",

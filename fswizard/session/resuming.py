@@ -63,7 +63,7 @@ def take_up(path: Path, *, time_limit_s: float | None = None, write_budget_bytes
     require_incomplete(earlier)
     require_still_there(plan)
     if plan.target.kind == "image":
-        for then, now in zip(earlier.plan.measured, plan.measured):
+        for then, now in zip(earlier.plan.candidates, plan.candidates):
             if formatting(then) != formatting(now):  # all parts of a run must measure the same filesystem
                 text = _(
                     "This version of fswizard makes {candidate} differently than that run did.", candidate=now.name
@@ -92,7 +92,7 @@ def require_incomplete(earlier: Result) -> None:
 def require_udisks(plan: Plan) -> None:
     """Raises Missing if the run used udisks2, which is no longer available: as root, candidates are created and
     mounted differently."""
-    if plan.by_udisks and (reason := why_root(plan.target, plan.measured)):
+    if plan.by_udisks and (reason := why_root(plan.target, plan.candidates)):
         raise Missing(
             _("This run's scratch image was mounted by udisks2, which can't be had here: {reason}.", reason=reason),
             _("Resume it where it was started, or start a new run."),
@@ -135,7 +135,7 @@ def _begun(earlier: Result) -> set[int]:
 
 def with_limits(plan: Plan, earlier: Result, time_limit_s: float | None, write_budget_bytes: float | None) -> Plan:
     """The plan with limits that count from its resumption. Raises UsageError if not even one round fits into them."""
-    left, before_bytes = plan.with_new(earlier.candidates_left), earlier.counted_bytes
+    left, before_bytes = earlier.candidates_left, earlier.counted_bytes
     round_s = len(left) * plan.seconds_per_trial
     if time_limit_s is None and plan.time_limit_s:
         time_limit_s = max(plan.time_limit_s, plan.preparation_s + 1.5 * round_s)

@@ -227,7 +227,7 @@ class Session:
         disturbed = 0  # rounds in a row
         while True:
             number += 1
-            names = [name for name in self.plan.with_new(survivors) if name not in self._out]
+            names = [name for name in survivors if name not in self._out]
             if ended := self._used_up(number, names):
                 return ended
             await self._idle.wait()

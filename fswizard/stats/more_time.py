@@ -41,4 +41,4 @@ def more_time(
     if half_width > MOST:
         return None
     ahead = rounds - done
-    return MoreTime(ahead, ahead * len(result.plan.with_new(candidates)) * trial_s, math.expm1(half_width))
+    return MoreTime(ahead, ahead * len(candidates) * trial_s, math.expm1(half_width))

@@ -176,7 +176,7 @@ class Backend:
         from fswizard.disks.choice import drive_under
         from fswizard.disks.locations import default_directory, located_candidates
         from fswizard.filesystems import parse_candidate
-        from fswizard.session import estimated, with_age, within_budget
+        from fswizard.session import all_aged, estimated, within_budget
 
         recipe, drive, location = _recipe(choices), choices.written_drive, choices.directory
         if choices.comparing:
@@ -197,15 +197,13 @@ class Backend:
             raise UsageError(
                 _("None of them has {features}.", features=needed), _("Tick one that does, or require less with m.")
             )
-        aged, unaged = with_age(fitting) if choices.aged else (fitting, ())
         plan = Plan(
             replace(recipe, workloads=recipe.measured),
-            aged,
+            all_aged(fitting) if choices.aged else fitting,
             choices.against,
             target,
             drive or drive_under(target, otherwise=location),
             time_limit_s=choices.budget_s,
-            beside=unaged,
         )
         return within_budget(estimated(plan, self.history()), choices.write_budget_bytes)
 
@@ -257,7 +255,7 @@ class Backend:
         """Why a plan for scratch images needs root, in a few words; empty if it does not."""
         from fswizard.disks.way import why_root
 
-        return why_root(plan.target, plan.measured)
+        return why_root(plan.target, plan.candidates)
 
     def authorise(self) -> None:
         """Ask for the password on the terminal, if necessary."""

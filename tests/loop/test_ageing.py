@@ -57,7 +57,7 @@ def test_what_is_written_afterwards_lies_in_pieces(bench: Bench) -> None:
 @pytest.mark.fio
 async def test_each_round_begins_with_the_same_aged_filesystem_and_a_new_one_beside_it(tmp_path: Path) -> None:
     target = TargetChoice("image", str(tmp_path), 128 << 20)
-    plan = make_plan(Choices(WRITES, parse_candidates("ext4"), target=target, rounds=(2, 2), seed=1, aged=True))
+    plan = make_plan(Choices(WRITES, parse_candidates("ext4; ext4:aged"), target=target, rounds=(2, 2), seed=1))
     session = session_in(tmp_path, plan)
     await watch(session)
     used = {name: [s.value for s in session.result.samples if (s.candidate, s.metric) == (name, USED.name)]

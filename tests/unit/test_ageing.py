@@ -1,4 +1,4 @@
-"""Aged candidates: what they are called, when they are refused, what is measured beside them, and what age costs."""
+"""Aged candidates: what they are called, when they are refused, and results that have new ones beside them."""
 
 from __future__ import annotations
 
@@ -8,18 +8,17 @@ from typing import Any
 
 import pytest
 
-from fswizard import filesystems
+from fswizard import filesystems, results
 from fswizard.advice import conclude
 from fswizard.disks.choice import TargetChoice
 from fswizard.errors import UsageError
 from fswizard.filesystems import parse_candidates
 from fswizard.model.plan import Plan
-from fswizard.model.run_state import RunState
+from fswizard.model.result_file import encoded, lines
 from fswizard.recipes import find
 from fswizard.report import render
 from fswizard.report.subject import repeat_command
 from fswizard.session import Choices, make_plan
-from fswizard.stats import decide
 from tests.builders import make_plan as made_plan
 from tests.builders import make_recipe, make_result, make_samples, make_workload
 from tests.fakes.host import ModelHost, use
@@ -36,13 +35,12 @@ def plan(directory: Path, candidates: str = "ext4; xfs", **choices: Any) -> Plan
 
 @pytest.mark.usefixtures("everything_is_installed")
 class TestPlanning:
-    def test_new_ones_are_measured_beside_and_the_run_may_take_longer(self, tmp_path: Path) -> None:
+    def test_all_are_aged_once_and_the_run_may_take_longer(self, tmp_path: Path) -> None:
         made, twice = plan(tmp_path, baseline="xfs"), plan(tmp_path, "ext4; ext4:aged")
         assert [candidate.name for candidate in made.candidates] == list(AGED)
-        assert [candidate.name for candidate in made.beside] == list(NAMES)
-        assert (made.baseline, made.time_limit_s) == ("xfs:aged", 3 * RECIPE.minutes * 60)
-        assert "--candidates 'ext4; xfs' --aged --baseline xfs:aged" in repeat_command(made)
-        assert [candidate.name for candidate in twice.measured] == ["ext4:aged", "ext4"]
+        assert (made.baseline, made.time_limit_s) == ("xfs:aged", 2 * RECIPE.minutes * 60)
+        assert "--candidates 'ext4:aged; xfs:aged' --baseline xfs:aged" in repeat_command(made)
+        assert [candidate.name for candidate in twice.candidates] == ["ext4:aged"]
 
     def test_what_ages_them_is_written_before_the_first_round(self, tmp_path: Path) -> None:
         made = plan(tmp_path)
@@ -66,16 +64,17 @@ class TestPlanning:
             plan(tmp_path)
 
 
-def test_a_choice_is_made_among_the_aged_candidates_and_new_ones_leave_with_them() -> None:
+def test_of_an_earlier_version_s_result_the_new_ones_beside_the_aged_ones_are_not_read(tmp_path: Path) -> None:
     speeds = {"ext4": 100.0, "xfs": 100.0, "ext4:aged": 50.0, "xfs:aged": 80.0}
     figures = {name: [speed * luck for luck in (1.0, 0.99, 1.01, 1.0)] for name, speed in speeds.items()}
     made = made_plan(NAMES, RECIPE.workloads)
     aged = tuple(filesystems.aged(candidate) for candidate in made.candidates)
     whole = replace(made, candidates=aged, beside=made.candidates, baseline=AGED[0])
-    result = make_result(figures, plan=whole, samples=make_samples(figures))
-    findings = conclude(result)
-    assert decide(findings.analysis, result.plan).survivors == findings.answer.choice == ("xfs:aged",)
+    path = tmp_path / "old.jsonl"
+    path.write_bytes(b"".join(map(encoded, lines(make_result(figures, plan=whole, samples=make_samples(figures))))))
+    findings = conclude(results.load(path))
+    assert findings.result.plan.beside == ()
+    assert {sample.candidate for sample in findings.result.samples} == set(AGED)
+    assert findings.answer.choice == ("xfs:aged",)
     assert not any("aged" in command for command in findings.answer.commands)
-    assert "aged over new" in render(findings, "text", full=True)
-    state = RunState.of(result.plan, replace(result, survivors=("xfs:aged",), finished_rounds=6))
-    assert [state.out(name) for name in (*NAMES, *AGED)] == ["dropped", "", "dropped", ""]
+    assert "xfs (aged)" in render(findings, "text", full=True).lower()

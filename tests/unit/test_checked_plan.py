@@ -177,7 +177,6 @@ def begun(plan: Plan, directory: Path) -> Path:
     [
         (lambda plan: plan, ""),
         (lambda plan: replace(plan, maximum_rounds=HUGE), "range of rounds"),
-        (lambda plan: replace(plan, beside=(replace(plan.candidates[0], name="zfs:x"),)), "has no option x"),
     ],
 )
 def test_a_run_is_not_resumed_before_its_plan_was_checked(

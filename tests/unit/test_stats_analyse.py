@@ -12,14 +12,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fswizard import filesystems
 from fswizard.engines.tree import TreeJob
 from fswizard.model.analysis import Analysis, Ratio
 from fswizard.model.codec import from_json
 from fswizard.model.metrics import DURATION
 from fswizard.model.result import Failure, Result, Sample
 from fswizard.stats import Decision, analyse, decide
-from fswizard.stats.age import age_ratios
 from fswizard.stats.intervals import ALPHA, Contrast, compare, contrasts, with_interval
 from tests.builders import make_plan, make_result, make_samples, make_workload
 
@@ -376,16 +374,3 @@ def test_marks_need_more_evidence_the_more_tests_there_are_and_clear_ones_help_o
     assert marks(4, 9) == ["faster", "open"]
     assert set(marks(4, *[9] * 1000)) == {"open"}
     assert marks(*[4] * 1000) == ["faster"] * 1000
-
-
-# Aged candidates
-
-
-def test_age_is_told_of_pairs_in_the_same_rounds_and_of_single_tests_by_their_own_measure() -> None:
-    plan = make_plan(("ext4",))
-    aged = tuple(filesystems.aged(candidate) for candidate in plan.candidates)
-    plan = replace(plan, candidates=aged, beside=plan.candidates, baseline=aged[0].name)
-    luck = (1.0, 2.0, 0.5, 1.5)
-    figures = {"ext4": [100 * at for at in luck], aged[0].name: [93 * at for at in luck]}
-    overall, write = age_ratios(make_result(figures, plan=plan, samples=make_samples(figures)))
-    assert (overall.ratio, overall.verdict, write.verdict) == (pytest.approx(0.93), "alike", "slower")

@@ -8,7 +8,6 @@ from dataclasses import replace
 
 import pytest
 
-from fswizard import filesystems
 from fswizard.model.analysis import ALIKE, MoreTime
 from fswizard.model.result import Result
 from fswizard.stats import more_time, tables_of
@@ -83,13 +82,3 @@ def test_the_widest_interval_decides_and_those_that_left_do_not_count() -> None:
     three = measured(6, 0.1, 3)
     assert offered(three, *NAMES).seconds == offered(three, *NAMES).rounds * 3 * 30.0
     assert offered(three, *NAMES).bound >= offered(three).bound
-
-
-def test_new_ones_measured_beside_aged_ones_take_their_time_too() -> None:
-    result = measured(6, 0.1)
-    aged = tuple(filesystems.aged(candidate) for candidate in result.plan.candidates)
-    plan = replace(result.plan, candidates=aged, beside=result.plan.candidates, baseline=aged[0].name)
-    samples = tuple(replace(s, candidate=f"{s.candidate}:aged") for s in result.samples)
-    old = replace(result, plan=plan, samples=(*result.samples, *samples))
-    made = offered(old, *(candidate.name for candidate in aged))
-    assert made.seconds == 2 * made.rounds * 2 * 30.0

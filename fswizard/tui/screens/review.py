@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     Planned = tuple[Plan, tuple[DeviceTarget, ...], str]
 
-SAME_RUN = ("recipe", "candidates", "beside", "baseline", "needs", "time_limit_s", "write_budget_bytes")
+SAME_RUN = ("recipe", "candidates", "baseline", "needs", "time_limit_s", "write_budget_bytes")
 """Fields of a plan that are equal if two runs measure the same."""
 KINDS = (N_("serial number"), N_("name in /dev/disk/by-id"), N_("file's path"))
 """Kinds of text that confirm a disk."""

@@ -27,7 +27,7 @@ from fswizard.tui.screens.base import StepScreen, TextBox, WithBox
 from fswizard.tui.widgets.options import Options
 from fswizard.tui.widgets.table import Facts
 
-AGES = {False: N_("new filesystems"), True: N_("aged ones, too")}
+AGES = {False: N_("new filesystems"), True: N_("aged ones")}
 NAME = N_("My files")
 """Title of a recipe with files like those of the user."""
 
@@ -48,8 +48,8 @@ class WorkloadsScreen(WithBox[None], StepScreen):
         "right change the time: more shows smaller differences. A verdict takes two rounds or more.\n\n"
         "w changes the cap on writes, before which the run ends. By default SSDs get 50 GB, cards and sticks less, "
         "and hard disks no cap, as they do not wear.\n\n"
-        "a also measures aged filesystems: each is first used for years in minutes, and the answer is that of the "
-        "aged ones. It takes about three times as long, and another image for each filesystem."
+        "a measures aged filesystems: each is first used for years in minutes. It takes about twice as long, and "
+        "another image for each filesystem."
     )
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("left", "time(-1)", N_("less time"), show=False),

@@ -44,7 +44,7 @@ COLOURLESS = Appearance("$line")
 def appearances_of(plan: Plan) -> Mapping[str, Appearance]:
     """By name of the candidate."""
     appearances: dict[str, Appearance] = {}
-    for candidate in plan.measured:
+    for candidate in plan.candidates:
         ink = filesystem_ink(kind_of(plan, candidate.name))
         appearances[candidate.name] = Appearance(ink, sum(appearance.ink == ink for appearance in appearances.values()))
     return appearances
