@@ -16,8 +16,7 @@ from fswizard.model.metrics import THROUGHPUT, Metric
 from fswizard.model.plan import Member, Plan, Target
 from fswizard.model.recipe import Recipe, Workload
 from fswizard.model.result import Environment, Result, Sample
-from fswizard.model.result_file import lines
-from fswizard.results import ResultWriter
+from fswizard.model.result_file import encoded, lines
 
 
 def make_drive(smr: SmrKind = "cmr", **fields: Any) -> Drive:
@@ -116,6 +115,4 @@ def make_array_result() -> Result:
 
 def write_result(path: Path, result: Result, analysis: Analysis | None = None, answer: Answer | None = None) -> None:
     """Write the file of a whole result; `analysis` and `answer` are shown in the history."""
-    with ResultWriter(path) as writer:
-        for line in lines(result, analysis, answer):
-            writer.append(line)
+    path.write_bytes(b"".join(map(encoded, lines(result, analysis, answer))))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import fcntl
 import os
 from pathlib import Path
-from types import TracebackType
 
 from fswizard.errors import RunFailed, UsageError
 from fswizard.language import _
@@ -50,19 +49,18 @@ class ResultWriter:
                 raise UsageError(text, hint) from error
             raise
 
-    def __enter__(self) -> ResultWriter:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
-
     def write(self, event: events.Event) -> None:
-        """Append an event; it can be read from the file when this returns."""
+        """Append an event, with the header before the first one; it can be read when this returns."""
+        data = encoded(event)
         if isinstance(event, events.RunStarted) and not self._resumed:
-            self.append(Header.of(event.plan, event.environment))
-        self.append(event)
+            data = encoded(Header.of(event.plan, event.environment)) + data
+        start = os.lseek(self._descriptor, 0, os.SEEK_END)
+        try:
+            while data:
+                data = data[os.write(self._descriptor, data) :]
+        except OSError as error:
+            os.ftruncate(self._descriptor, start)
+            raise self._failed(error) from error
 
     def close(self) -> None:
         """Make the file durable; further calls do nothing."""
@@ -78,17 +76,6 @@ class ResultWriter:
             # Closing alone keeps the lock while a child that is just being started has the file open, too.
             fcntl.flock(descriptor, fcntl.LOCK_UN)
             os.close(descriptor)
-
-    def append(self, line: Header | events.Event) -> None:
-        """Append one line."""
-        data = encoded(line)
-        start = os.lseek(self._descriptor, 0, os.SEEK_END)
-        try:
-            while data:
-                data = data[os.write(self._descriptor, data) :]
-        except OSError as error:
-            os.ftruncate(self._descriptor, start)
-            raise self._failed(error) from error
 
     def _failed(self, error: OSError) -> RunFailed:
         hint = _("What was written before can still be read. Free some space there, or choose a file elsewhere.")

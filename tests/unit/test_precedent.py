@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
@@ -36,7 +37,7 @@ def kept(name: str, drive: Drive | None = DISK, started: str = "2026-01-02T03:04
     assert isinstance(begun, RunStarted)
     plan, environment = replace(begun.plan, drive=drive), replace(begun.environment, started=started)
     path = new_path(plan)
-    with ResultWriter(path) as writer:
+    with closing(ResultWriter(path)) as writer:
         for event in (replace(begun, plan=plan, environment=environment), *further):
             writer.write(event)
     return results.load(path)

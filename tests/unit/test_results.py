@@ -7,6 +7,7 @@ import os
 import random
 import stat
 import subprocess
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
@@ -103,7 +104,8 @@ def test_zeros_that_a_power_cut_left_at_the_end_and_lines_of_unknown_kinds_are_p
 def test_a_result_is_for_its_owner_alone_and_never_overwritten_and_a_link_is_not_followed(
     file: Path, tmp_path: Path
 ) -> None:
-    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    with closing(ResultWriter(tmp_path / "mine")):
+        assert stat.S_IMODE((tmp_path / "mine").stat().st_mode) == 0o600
     before = file.read_bytes()
     (tmp_path / "link").symlink_to(tmp_path / "elsewhere")
     for path in (file, tmp_path / "link"):
@@ -117,7 +119,7 @@ def test_a_file_is_free_when_its_writer_is_closed_though_a_child_being_started_s
     tmp_path: Path,
 ) -> None:
     path, (waiting, ended) = tmp_path / "r", os.pipe()
-    with ResultWriter(path):
+    with closing(ResultWriter(path)):
         if not (child := os.fork()):  # as before a program is run in its place
             os.close(ended)
             os.read(waiting, 1)
@@ -131,7 +133,7 @@ def test_a_file_is_free_when_its_writer_is_closed_though_a_child_being_started_s
 
 def test_a_run_that_is_resumed_counts_as_running_and_not_as_killed_while_it_prepares(file: Path) -> None:
     result = load(file)
-    with ResultWriter(file, resumed=True) as writer:
+    with closing(ResultWriter(file, resumed=True)) as writer:
         writer.write(RunStarted(result.elapsed_s, result.plan, result.environment))
         assert load(file).outcome == "running"
     assert load(file).outcome == "killed"
@@ -259,7 +261,7 @@ OLD = (
 
 def test_a_file_of_an_earlier_version_is_read(state: Path) -> None:
     path = new_path(RESULT.plan)
-    with ResultWriter(path) as writer:
+    with closing(ResultWriter(path)) as writer:
         writer.write(RunStarted(0.0, RESULT.plan, RESULT.environment))
     begin = path.read_text().replace('"schema":3', '"schema":1')
     path.write_text(begin + "".join(f"{json.dumps(line)}\n" for line in OLD[:-1]))
