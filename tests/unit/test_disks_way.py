@@ -11,7 +11,6 @@ from fswizard.disks import way
 from fswizard.errors import Missing
 from fswizard.filesystems import parse_candidate, parse_candidates
 from fswizard.model.plan import Member, Target
-from fswizard.model.recipe import PlannedCommand
 from fswizard.session import resuming
 from tests.builders import make_plan
 
@@ -39,43 +38,22 @@ def test_what_a_run_needs_root_for(names: str, reason: str) -> None:
     assert (reason in why) if reason else why == ""
 
 
-def test_several_images_and_root_itself_do_not_go_through_udisks(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_several_images_root_itself_and_a_machine_without_a_session_do_not_go_through_udisks(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     several = Target("image", "/home/you", 1 << 30, others=(Member("/mnt/other", 1 << 30),))
     assert way.why_root(several, parse_candidates("ext4"))
-    monkeypatch.setattr(way.os, "geteuid", lambda: 0)
-    assert way.why_root(IMAGE, parse_candidates("ext4"))
-
-
-def test_without_a_session_the_reason_is_that_of_udisks(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(way, "udisks", lambda: ((), "no D-Bus"))
-    assert way.why_root(IMAGE, parse_candidates("ext4")) == "no D-Bus"
-
-
-def test_later_versions_allow_more(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "commit" not in way.allowed_options("ext4")
-    monkeypatch.setattr(way, "udisks", lambda: ((2, 11, 0), ""))
-    assert "commit" in way.allowed_options("ext4") and "noatime" in way.allowed_options("ext4")
+    monkeypatch.setattr(way, "udisks", lambda: ((2, 11, 0), "no D-Bus"))
+    assert way.why_root(IMAGE, parse_candidates("ext4:noatime,commit=30")) == "no D-Bus", "later versions allow more"
+    monkeypatch.setattr(way.os, "geteuid", lambda: 0)
+    assert way.why_root(IMAGE, parse_candidates("ext4")) == "root started fswizard"
 
 
 def test_the_user_owns_what_is_made() -> None:
-    def words(name: str) -> str:
-        return " ".join(commands.mkfs(parse_candidate(name), 1000, 1001, "OWNER"))
-
-    ext4 = words("ext4:inode-ratio=64k")
-    assert ext4.count("-E ") == 1 and "root_owner=1000:1001" in ext4
-    assert words("xfs").endswith("-p OWNER")
-    assert words("btrfs").endswith("--rootdir OWNER")
-    assert words("f2fs").endswith("-R 1000:1001")
-    assert "1000 1001" in commands.prototype(1000, 1001)
-
-
-def test_a_plan_shows_no_command_of_roots() -> None:
-    work = (PlannedCommand(("cp", "a", "MOUNT/a")),)
-    planned = commands.planned_commands(IMAGE, parse_candidates("ext4; btrfs"), work, by_udisks=True)
-    assert not any(command.as_root for command in planned)
-    programs = [command.argv[0] for command in planned]
-    assert programs == ["wipefs", "mkfs.ext4", "udisksctl", "udisksctl", "wipefs", "mkfs.btrfs", "udisksctl",
-                        "udisksctl", "cp"]  # fmt: skip
+    ext4, f2fs = (commands.mkfs(parse_candidate(name), 1000, 1001, "") for name in ("ext4:inode-ratio=64k", "f2fs"))
+    assert ext4.count("-E") == 1 and "root_owner=1000:1001" in " ".join(ext4)
+    assert f2fs[-2:] == ("-R", "1000:1001")
 
 
 def test_a_run_by_udisks2_is_not_resumed_where_it_serves_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
