@@ -20,7 +20,7 @@ from fswizard.engines.sqlite import SqliteJob
 from fswizard.engines.tree import TreeJob
 from fswizard.errors import UsageError
 from fswizard.model.estimates import estimate, expected, looked_at
-from fswizard.model.events import AmountsChosen, Event, SampleTaken, fold
+from fswizard.model.events import Event, SampleTaken
 from fswizard.model.filesystem import Candidate
 from fswizard.model.metrics import BYTES_WRITTEN, DURATION, OPERATION_RATE
 from fswizard.model.plan import Plan, Trial
@@ -96,15 +96,13 @@ async def test_amounts_fill_the_box_on_the_baseline_between_the_least_and_all(mo
     assert (await chosen({}, monkeypatch))[0]["copy"].units == 8, "the baseline will fail in its first round, too"
 
 
-def test_the_amounts_are_part_of_the_result_and_of_the_state() -> None:
-    event = AmountsChosen(5.0, {"copy": Amount(16, 1.4), "fsync": Amount(100, 8.0)})
-    result = fold(make_result(plan=PLAN), (event,))
-    copy, _, find, _, fsync = result.plan.recipe.workloads
+def test_work_seconds_and_writes_follow_from_the_amounts() -> None:
+    changed = PLAN.with_amounts({"copy": Amount(16, 1.4), "fsync": Amount(100, 8.0)})
+    copy, _, find, _, fsync = changed.recipe.workloads
     assert (copy.task.units, copy.job, copy.cut_s) == (16, VIDEO, 6.0), "a box, or four times what the baseline takes"
     assert (fsync.task.units, fsync.cut_s, find) == (100, 0.0, PLAN.recipe.workload("find"))
     assert copy.writes_bytes == 250_000
     assert copy.seconds == pytest.approx(1.3 * 1.4 + 0.1), "as long as it took the baseline, and others a little longer"
-    assert RunState.of(PLAN).after(event).plan.recipe == result.plan.recipe
 
 
 def test_estimates_follow_from_the_first_rates() -> None:

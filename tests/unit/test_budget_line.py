@@ -43,8 +43,6 @@ def test_the_line_spans_what_is_sure_to_come_and_what_the_limits_allow(plan: Pla
     assert budget_text(replace(exact, drive=ARCHIVE)) == "2–3 min · writes about 9 GB"
     known = replace(exact, measured_on="2026-01-02")
     assert budget_text(known).startswith("2 min · writes"), "this disk was measured before"
-    assert expected(replace(exact, time_limit_s=0.0)).most_s == 10 + 3 * 90, "another may be slower"
-    assert expected(replace(plan, write_budget_bytes=10 * GB)).most_bytes == 9 * GB
     assert expected(replace(plan, write_budget_bytes=6 * GB)).most_bytes == pytest.approx(6 * GB), "workloads end early"
 
 
