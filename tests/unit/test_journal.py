@@ -114,6 +114,13 @@ def test_after_a_restart_nothing_is_looked_for_in_memory_and_what_cannot_be_look
     assert [*the_leftover().directories] == [long]
 
 
+@pytest.mark.parametrize("kind", ["vfat", "fuse.sshfs"])
+def test_where_inodes_are_numbered_anew_the_name_has_to_do(tmp_path: Path, kind: str) -> None:
+    made = left_behind(tmp_path)
+    assert clean(replace(the_leftover(), directories={made: Identity(0, 0, kind)})) == ()
+    assert not made.exists()
+
+
 def test_what_a_run_does_not_need_any_more_is_forgotten(tmp_path: Path) -> None:
     journal = Journal(None)
     made, kept = journal.make_directory(tmp_path), journal.make_directory(tmp_path)
