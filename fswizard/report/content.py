@@ -57,7 +57,6 @@ from fswizard.report.blocks import (
     legend,
 )
 from fswizard.report.colours import key_of
-from fswizard.report.fixed_figures import counted
 from fswizard.report.subject import (
     attempt_command,
     describe_drive,
@@ -288,6 +287,18 @@ def _bars(findings: Findings, workload: Workload) -> Iterator[Bar]:
     for name, ratio in failed.items():
         candidate = plan.candidate(name)
         yield Bar(name, candidate.title, key_of(candidate.filesystem.name), "", 0.0, ratio.why, "failed")
+
+
+def counted(things: str) -> str:
+    """What a rate counts, as `Job.counts` names it."""
+    known = {
+        "operations": p_("counted by a rate", "operations"),
+        "reads": p_("counted by a rate", "reads"),
+        "writes": p_("counted by a rate", "writes"),
+        "accesses": p_("counted by a rate", "accesses"),
+        "saves": p_("counted by a rate", "saves"),
+    }
+    return known.get(things, things)
 
 
 def highlights(charts: Sequence[Chart], count: int) -> tuple[Chart, ...]:

@@ -13,7 +13,6 @@ from fswizard.model.units import size_text
 from fswizard.report import content
 from fswizard.report.blocks import Chart
 from fswizard.report.colours import as_preferred, fills, ink, key_of
-from fswizard.report.fixed_figures import fixed_figures
 from fswizard.report.layout import wrap
 from fswizard.report.subject import attempt_command
 
@@ -22,8 +21,8 @@ MARGIN = 56
 INNER = WIDTH - 2 * MARGIN
 GUTTER = 48
 """Distance between two columns of bars."""
-FOOT = HEIGHT - 122
-"""Top of the fixed figures, the command and the program's name."""
+FOOT = HEIGHT - 104
+"""Top of the command and the program's name."""
 LARGEST, SMALLEST = 40.0, 24.0
 """Limits of the bars' pitch: text beside smaller ones can't be read where a forum shows the card at half its size."""
 GAP, SIZE = 0.6, 0.66
@@ -190,13 +189,8 @@ def _chart(
 
 
 def _foot(findings: Findings, selection: str) -> Iterator[str]:
-    """What the choice reached, how to try it, and below that the selection of workloads, duration and program."""
-    plan = findings.result.plan
-    reached = " · ".join(fixed_figures(findings.result, findings.first))
-    if reached:
-        reached = f"{plan.candidate(findings.first).title} {reached}"
-        yield _text(MARGIN, HEIGHT - 104, reached, _fitting(reached, INNER, 15, 20, BOLD), "strong", room=INNER)
-    attempt, room = attempt_command(plan), INNER - 32
+    """How to try it, and below that the selection of workloads, duration and program."""
+    attempt, room = attempt_command(findings.result.plan), INNER - 32
     if attempt and _width(attempt, SMALLEST_COMMAND, FIXED) <= room:  # half a command is none
         size = _fitting(attempt, room, SMALLEST_COMMAND, 18, FIXED)
         yield f'<rect class="soft" x="{MARGIN}" y="{HEIGHT - 90}" width="{INNER}" height="42" rx="8"/>'

@@ -17,18 +17,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from fswizard.advice import conclude
-from fswizard.demo import find_story
 from fswizard.errors import UsageError
 from fswizard.model.analysis import Findings
 from fswizard.report import FORMATS, content, format_of, render
-from fswizard.report.fixed_figures import fixed_figures
 from fswizard.report.subject import attempt_command
 from fswizard.report.svg import HEIGHT, WIDTH
 from fswizard.sharing import export
 from fswizard.stats import summarise
 from fswizard.system.pictures import png
-from tests.builders import make_array_result
 from tests.result_schema import PATH, schema
 from tests.unit.report_findings import FAILURE, make_findings, renamed, with_result
 
@@ -285,9 +281,3 @@ def test_the_card_is_drawn_light_and_dark_in_1200_by_630_pixels() -> None:
     for drawn in (light, dark):
         assert drawn.startswith(b"\x89PNG")
         assert struct.unpack(">II", drawn[16:24]) == (1200, 630)
-
-
-def test_the_card_has_the_figures_that_posts_can_compare_and_invents_none() -> None:
-    words = drawn_words(conclude(find_story("xfs-searching").result))
-    assert len([word for word in words if word.startswith("XFS writes ")]) == 1
-    assert not fixed_figures(make_array_result(), "md:raid5+ext4"), "that recipe has none of them"
