@@ -63,7 +63,6 @@ from fswizard.report.subject import (
     describe_smr,
     name_drive,
     place_text,
-    repeat_command,
     run_text,
     weighed,
 )
@@ -103,7 +102,7 @@ def full(findings: Findings) -> Document:
         Bullets(_(WHEN_A_DISK_FAILS), layout_texts(plan)),
         facts(findings),
         Commands(_("Commands of the run"), commands, folded=len(commands) > 1),
-        Commands(_("To repeat it"), (repeat_command(plan),)),
+        attempt(findings, _("To repeat it")),
     )
 
 
@@ -124,13 +123,12 @@ def short(findings: Findings) -> Document:
     baseline = plan.candidate(findings.baseline).title
     marks = _("▲ faster, ▼ slower than {candidate}", candidate=baseline)
     proven = any(bar.remark and bar.figure for chart in selected for bar in chart.bars)
-    attempt = attempt_command(plan)
     about = (subject(findings), selection(selected, charts), length(findings), when(findings))
     return (
         top,
         Table(header, tuple(rows), (marks,) if proven else ()),
         Paragraph("; ".join(filter(None, about))),
-        Commands("", (attempt,) if attempt else ()),
+        attempt(findings),
     )
 
 
@@ -145,6 +143,12 @@ def answer(findings: Findings) -> Answer:
 def set_up(findings: Findings) -> Commands:
     """Commands that carry out the answer."""
     return Commands(_(SET_UP), findings.answer.commands)
+
+
+def attempt(findings: Findings, title: str = "") -> Commands:
+    """The command that compares the same elsewhere, or again."""
+    command = attempt_command(findings.result.plan)
+    return Commands(title, (command,) if command else ())
 
 
 # What it is about

@@ -35,7 +35,7 @@ def _render(marks: Marks, findings: Findings, *, full: bool) -> str:
     post = _painted(content.short(findings), marks)
     if not full:
         return f"{post}\n"
-    _answer, *rest = content.full(findings)
+    _answer, *rest, _attempt = content.full(findings)  # the post has both
     return f"{post}\n\n{marks.fold.format(_(FULL_REPORT), _painted(rest, marks))}\n"
 
 

@@ -1,4 +1,4 @@
-"""What a run was, or will be, about: the disk, the place that it measures on, and the commands to repeat it."""
+"""What a run was, or will be, about: the disk, the place that it measures on, and the command to repeat it."""
 
 from __future__ import annotations
 
@@ -7,12 +7,10 @@ from collections.abc import Mapping
 
 from fswizard.language import N_, _, n_, number, p_
 from fswizard.model.drive import DRIVE_KINDS, Drive
-from fswizard.model.endurance import usual_budget_bytes
 from fswizard.model.plan import Plan, Target
 from fswizard.model.recipe import Workload
 from fswizard.model.result import Outcome
 from fswizard.model.units import (
-    DECIMAL,
     binary_size_text,
     binary_text,
     duration_text,
@@ -129,25 +127,6 @@ def memory_text(plan: Plan) -> str:
     return _("{size} for measured programs, page cache included", size=size)
 
 
-def repeat_command(plan: Plan) -> str:
-    """One command that measures the same again."""
-    argv = ["fswizard", "run", plan.recipe.name]
-    if plan.target.kind != "directory":
-        argv += [*_candidates(plan), "--baseline", plan.baseline]
-    argv += ["--target", _target(plan), "--time", f"{plan.time_limit_s:.0f}s"]
-    argv += ["--rounds", f"{plan.minimum_rounds}..{plan.maximum_rounds}", "--seed", str(plan.seed)]
-    if plan.memory_limit_bytes:
-        argv += ["--memory-limit", binary_size_text(plan.memory_limit_bytes)]
-    elif not all(workload.job.direct for workload in plan.recipe.workloads):
-        argv += ["--memory-limit", "none"]
-    budget = plan.write_budget_bytes
-    if budget != usual_budget_bytes(plan.drive):
-        argv += ["--write-budget", "none" if budget is None else binary_size_text(budget, DECIMAL)]
-    if plan.needs:
-        argv += ["--need", ",".join(plan.needs)]
-    return shlex.join(argv)
-
-
 def attempt_command(plan: Plan) -> str:
     """One command that compares the same on another machine, without target, limits or order of this run.
 
@@ -157,28 +136,9 @@ def attempt_command(plan: Plan) -> str:
         return ""
     argv = ["fswizard", "run", plan.recipe.name]
     if plan.target.kind == "directory":
-        return shlex.join([*argv, "--target", _target(plan)])
-    argv += _candidates(plan)
+        directories = ",".join(candidate.directory for candidate in plan.candidates)
+        return shlex.join([*argv, "--target", f"dir:{directories}"])
+    argv += ["--candidates", "; ".join(candidate.name for candidate in plan.candidates)]
     if plan.target.others:
         argv += ["--target", f"images:{len(plan.target.members)}x{binary_size_text(plan.recipe.image_bytes)}"]
     return shlex.join(argv)
-
-
-def _candidates(plan: Plan) -> tuple[str, ...]:
-    return ("--candidates", "; ".join(candidate.name for candidate in plan.candidates))
-
-
-def _target(plan: Plan) -> str:
-    """A value for --target, without the directories of images where they are hidden."""
-    target = plan.target
-    paths = [member.path for member in target.members]
-    several = "s" if target.others else ""
-    if target.kind == "directory":
-        return "dir:" + ",".join(candidate.directory for candidate in plan.candidates)
-    if target.kind == "device":
-        names = (path or name for path, name in zip(paths, target.placeholders))
-        return f"device{several}:{','.join(names)}"
-    size = binary_size_text(target.size_bytes)
-    if target.others and len(set(paths)) == 1:
-        size, paths = f"{len(paths)}x{size}", paths[:1]
-    return f"image{several}:{size}" + (f"@{','.join(paths)}" if target.path else "")
