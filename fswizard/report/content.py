@@ -27,7 +27,7 @@ from fswizard.model.metrics import (
 )
 from fswizard.model.plan import INTERVAL_ROUNDS
 from fswizard.model.recipe import Workload
-from fswizard.model.result import Outcome, Result
+from fswizard.model.result import Result
 from fswizard.model.units import (
     binary_text,
     figure_text,
@@ -68,16 +68,6 @@ from fswizard.report.subject import (
 )
 from fswizard.report.writes import written_text
 
-ENDED: Mapping[Outcome, str] = {
-    "finished": "",
-    "time-up": N_("Time limit reached."),
-    "budget-used": N_("Write budget used up."),
-    "stopped": N_("Stopped early."),
-    "cancelled": N_("Cancelled."),
-    "failed": "",  # the answer says it
-    "killed": N_("Cut off before its end."),
-    "running": N_("Still in progress."),
-}
 SET_UP = N_("How to set it up")
 WORST_STALL = N_("worst stall")
 FAILED, DOUBTS = N_("Failed"), N_("Doubts")
@@ -133,11 +123,8 @@ def short(findings: Findings) -> Document:
 
 
 def answer(findings: Findings) -> Answer:
-    """The answer, and how an unfinished run ended."""
     concluded = findings.answer
-    ended = _(ENDED[findings.result.outcome])
-    lines = (*concluded.lines, ended) if ended else concluded.lines
-    return Answer(concluded.sign, concluded.verdict, concluded.certainty, lines)
+    return Answer(concluded.sign, concluded.verdict, concluded.certainty, concluded.lines)
 
 
 def set_up(findings: Findings) -> Commands:

@@ -35,12 +35,6 @@ def _planned_text(drive: Drive | None, run: Outlook) -> str:
     return f"{text}, {share}" if near else _("{writes}, up to {share}", writes=text, share=share)
 
 
-def budget_figures(plan: Plan) -> tuple[str, str]:
-    """The same time and bytes for the columns of a table: `3–4 min`, `12 GB`."""
-    run = expected(plan)
-    return _time_text(run, 0.0), _writes_text(run)
-
-
 def limits_text(plan: Plan) -> str:
     """The limits that end a run."""
     time = duration_text(plan.time_limit_s)

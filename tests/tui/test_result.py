@@ -50,7 +50,7 @@ async def test_what_cannot_be_resumed_is_not_offered() -> None:
     async with opened(early(), "new.jsonl").run_test(size=(80, 24)) as pilot:
         await settled(pilot)
         assert "resume" not in footer(pilot.app)
-        assert f"Stopped early. {COMPLETE}" in " ".join(screen_text(pilot.app).split())
+        assert f"Stopped early · {COMPLETE}" in " ".join(screen_text(pilot.app).split())
 
 
 def test_what_could_not_be_removed_stands_with_the_answer() -> None:

@@ -337,7 +337,7 @@ async def test_a_question_that_the_end_of_the_run_answers_goes_and_its_keys_open
         await pilot.pause()
         assert isinstance(app_.screen, ResultScreen)
         assert app_.is_running
-        await until(pilot, lambda: "Stopped early." in screen_text(app_), "the headline")
+        await until(pilot, lambda: "Stopped early" in screen_text(app_), "the headline")
         await pilot.press("enter")
         await until(pilot, lambda: isinstance(app_.screen, ExportScreen), "the export")
 

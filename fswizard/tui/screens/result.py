@@ -20,6 +20,7 @@ from fswizard.model.analysis import Findings
 from fswizard.model.result import Result
 from fswizard.model.text import harmless
 from fswizard.report import content
+from fswizard.report.subject import OUTCOMES
 from fswizard.tui.choices import next_value, toggled
 from fswizard.tui.drawing import Piece, answer_mark, lines, text
 from fswizard.tui.screens.base import SCROLL, StepScreen
@@ -43,8 +44,10 @@ def answer_lines(findings: Findings, why_not: str = "") -> Iterator[tuple[Piece,
     for line in answer.lines:
         warns = answer.warning and line == answer.lines[0]
         yield text(WARNING if warns else ""), (line, "$text-warning" if warns else "")
-    if ended := _(content.ENDED[result.outcome]):
-        yield text(WARNING), (f"{ended} {why_not}".rstrip(), "$muted")
+    ended = _(OUTCOMES[result.outcome])
+    if ended and result.outcome != "failed":  # the verdict of which says it
+        ended = f"{ended[:1].upper()}{ended[1:]}"
+        yield text(WARNING), (" · ".join(filter(None, (ended, why_not))), "$muted")
     for doubt in result.doubts:
         if doubt.code in LEFT_BEHIND:
             yield text(WARNING), (_(doubt.text), "$text-warning")
