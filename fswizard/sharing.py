@@ -21,7 +21,7 @@ from fswizard.disks.exact_commands import planned_commands
 from fswizard.drives.models import shipped_table
 from fswizard.engines import planned_age, programs
 from fswizard.errors import UsageError
-from fswizard.filesystems import NEEDS, catalogue, mounted_as, parse_candidate
+from fswizard.filesystems import catalogue, mounted_as, parse_candidate
 from fswizard.language import Message, _, in_english, program_texts
 from fswizard.model import metrics
 from fswizard.model.drive import Drive
@@ -29,6 +29,7 @@ from fswizard.model.estimates import free_when_aged_bytes
 from fswizard.model.filesystem import TMPFS, Candidate, Filesystem
 from fswizard.model.layout import DEGRADED, PROGRAMS
 from fswizard.model.metrics import Metric
+from fswizard.model.needs import NEEDS
 from fswizard.model.plan import Member, Plan, Target
 from fswizard.model.recipe import SHIPPED, Job, Recipe
 from fswizard.model.result import Doubt, Environment, Failure, Result, Sample, ThroughputSeries

@@ -10,10 +10,11 @@ from itertools import combinations
 
 from fswizard.advice.choice import Choice, options, torn_between
 from fswizard.advice.commands import commands
-from fswizard.advice.phrasing import distance, feature_nouns, more_text, percent, present
+from fswizard.advice.phrasing import distance, more_text, percent, present
 from fswizard.language import N_, _, listing, n_, p_
 from fswizard.model.analysis import Answer, Dependence, Ratio, Summary, write_amplification
 from fswizard.model.filesystem import Candidate
+from fswizard.model.needs import feature_nouns
 from fswizard.model.plan import INTERVAL_ROUNDS
 from fswizard.model.recipe import Workload
 from fswizard.model.result import Doubt

@@ -11,6 +11,7 @@ from fswizard.advice.reasons import reasons
 from fswizard.errors import UsageError
 from fswizard.language import _
 from fswizard.model.analysis import Findings
+from fswizard.model.needs import NEEDS
 from fswizard.model.plan import Plan
 from fswizard.model.result import Doubt, Result
 from fswizard.model.text import safe
@@ -53,8 +54,8 @@ def conclude(
 
 
 def _known(plan: Plan, needs: Sequence[str]) -> tuple[str, ...]:
-    """The needs without repetition; raises UsageError for a need that is unknown to all candidates' filesystems."""
-    known = {feature.name for candidate in plan.candidates for feature in candidate.filesystem.features}
+    """The needs without repetition; raises UsageError for one that nothing knows, neither program nor candidate."""
+    known = {feature.name for candidate in plan.candidates for feature in candidate.filesystem.features} | {*NEEDS}
     for need in needs:
         if need not in known:
             raise UsageError(

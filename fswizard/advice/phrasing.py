@@ -2,28 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
-
 from fswizard.language import N_, _, number
 from fswizard.model.analysis import MoreTime
-from fswizard.model.filesystem import Candidate, Filesystem
+from fswizard.model.filesystem import Filesystem
+from fswizard.model.needs import NEEDS
 from fswizard.model.units import duration_text, speed_text, times_text
 
-_FEATURES = {
-    "checksums": N_("checksums"),
-    "snapshots": N_("snapshots"),
-    "compression": N_("compression"),
-    "shrink": N_("shrinking"),
-    "reflink": N_("instant, space-saving copies"),
-    "send-receive": N_("backups by send and receive"),
-    "repair": N_("a repair tool"),
-    "grow": N_("growing"),
-    "windows": N_("Windows support"),
-    "macos": N_("macOS support"),
-    "quotas": N_("quotas"),
-    "case-insensitive": N_("case-insensitive names"),
-}
-"""A noun for each feature, the most decisive first."""
 _RARELY_DECIDE = {"repair", "grow", "quotas", "case-insensitive"}
 
 
@@ -54,29 +38,6 @@ def more_text(more: MoreTime, *, busy: bool = False) -> str:
     return _(text, time=duration_text(more.seconds), share=percent(more.bound))
 
 
-def feature_noun(name: str) -> str:
-    """A feature as a noun, such as `checksums` or `shrinking`."""
-    return _(_FEATURES.get(name, name))
-
-
-def feature_nouns(names: Collection[str]) -> list[str]:
-    """Features as nouns, the most decisive first."""
-    return [feature_noun(name) for name in dict.fromkeys((*_FEATURES, *names)) if name in names]
-
-
 def present(filesystem: Filesystem) -> set[str]:
-    """Names of the features that a filesystem has in full, without those that rarely decide."""
-    return _all_present(filesystem) - _RARELY_DECIDE
-
-
-def _all_present(filesystem: Filesystem) -> set[str]:
-    """Names of the features that a filesystem has in full, without obsolete ones in old results."""
-    return {feature.name for feature in filesystem.features if feature.present and feature.name in _FEATURES}
-
-
-def worth_asking(candidates: Sequence[Candidate], needs: Sequence[str]) -> Mapping[str, str]:
-    """Nouns by name of the `needs`, and of the features in which the candidates differ, the most decisive first."""
-    features = [_all_present(candidate.filesystem) for candidate in candidates]
-    common = set.intersection(*features)
-    wanted = set.union(*features) - common | {*needs}
-    return {name: feature_noun(name) for name in (*_FEATURES, *needs) if name in wanted}
+    """Names of the features that a filesystem has in full, without those that rarely decide, or that are obsolete."""
+    return {feature.name for feature in filesystem.features if feature.present} & NEEDS.keys() - _RARELY_DECIDE

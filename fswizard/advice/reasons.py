@@ -6,12 +6,13 @@ from collections.abc import Iterator, Sequence
 
 from fswizard.advice.choice import Choice, torn_between
 from fswizard.advice.commands import fstab_advice
-from fswizard.advice.phrasing import feature_noun, feature_nouns, present
+from fswizard.advice.phrasing import present
 from fswizard.language import N_, _, joined, listing, n_, p_
 from fswizard.model.analysis import Reason, Summary
 from fswizard.model.filesystem import Candidate
 from fswizard.model.layout import LUKS
 from fswizard.model.metrics import FSYNC_MEDIAN, FSYNC_WORST, is_stall
+from fswizard.model.needs import feature_noun, feature_nouns
 from fswizard.model.result import Result
 from fswizard.model.units import size_text, speed_text, stall_text, times_text
 

@@ -4,11 +4,10 @@ from fswizard.filesystems.availability import Availability, availability, layout
 from fswizard.filesystems.candidates import aged, parse_candidate, parse_candidates, title_of
 from fswizard.filesystems.layouts import layouts, require_members
 from fswizard.filesystems.loader import ORDINARY, catalogue, mounted_as
-from fswizard.filesystems.needs import NEEDS, parse_needs
+from fswizard.filesystems.needs import parse_needs
 from fswizard.filesystems.suggestions import layout_candidates, suggestions
 
 __all__ = [
-    "NEEDS",
     "ORDINARY",
     "Availability",
     "aged",

@@ -10,6 +10,7 @@ from textual.content import Content
 from fswizard.language import N_, _, p_
 from fswizard.model.filesystem import Candidate, Feature
 from fswizard.model.layout import Layout
+from fswizard.model.needs import feature_noun
 from fswizard.model.option import Option
 from fswizard.tui.drawing import Piece, text
 
@@ -18,22 +19,6 @@ if TYPE_CHECKING:
 
 Pairs = list[tuple[Piece, Piece]]
 """Rows for `Facts`."""
-FEATURES = {
-    N_("snapshots"): N_("snapshots"),
-    N_("checksums"): N_("checksums"),
-    N_("compression"): N_("compression"),
-    N_("shrink"): N_("shrink"),
-    N_("windows"): N_("Windows"),
-    N_("repair"): N_("repair"),
-    N_("macos"): N_("macOS"),
-    N_("reflink"): N_("instant copies"),
-    N_("grow"): N_("grow"),
-    N_("quotas"): N_("quotas"),
-    N_("send-receive"): N_("send"),
-    N_("case-insensitive"): N_("any case"),
-    "max-file-size": N_("max file size"),
-}
-"""Short titles of the catalogue's features, the most decisive first."""
 SIGNS = {"~": "$text-warning", "✓": "$text-success", "–": "$muted"}
 """Styles of the signs for features that are present partly, fully, or not at all."""
 ALONE = N_("Everything on it is lost with it.")
@@ -67,7 +52,7 @@ def about_candidate(candidate: Candidate, state: Availability | None, problem: s
         features = []
         for feature in filesystem.features:
             if feature_sign(feature) == sign:
-                message = _(FEATURES.get(feature.name, feature.name))
+                message = _("max file size") if feature.name == "max-file-size" else feature_noun(feature.name)
                 features.append(message if feature.value in ("yes", "no") else f"{message}: {_(feature.value)}")
         if features:
             pairs.append(((sign, ink), (" · ".join(features), "" if sign == "✓" else "$muted")))

@@ -19,7 +19,6 @@ from fswizard.advice.commands import making
 from fswizard.disks import exact_commands
 from fswizard.errors import UsageError
 from fswizard.filesystems import (
-    NEEDS,
     catalogue,
     layouts,
     parse_candidate,
@@ -33,6 +32,7 @@ from fswizard.model.codec import from_json, to_json
 from fswizard.model.drive import SmrKind
 from fswizard.model.filesystem import Candidate, Feature, Filesystem
 from fswizard.model.layout import Layout
+from fswizard.model.needs import NEEDS
 from fswizard.model.option import Option
 from fswizard.model.plan import FORMAT
 from tests.builders import make_drive
@@ -118,7 +118,7 @@ def test_needs_are_compared_with_what_a_filesystem_offers() -> None:
     assert parse_candidate("ext4").lacking(needs) == ("checksums",), "metadata only is not enough"
     with pytest.raises(UsageError) as raised:
         parse_needs("checksum")
-    assert raised.value.hint.startswith("Did you mean checksums? Known: checksums, compression,")
+    assert raised.value.hint.startswith("Did you mean checksums? Known: checksums, snapshots,")
 
 
 @pytest.mark.parametrize(

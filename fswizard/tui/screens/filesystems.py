@@ -18,7 +18,6 @@ from fswizard.language import N_, _, n_, p_
 from fswizard.model.plan import Plan
 from fswizard.model.units import size_text
 from fswizard.tui.candidates import (
-    FEATURES,
     SIGNS,
     about_candidate,
     about_layout,
@@ -35,7 +34,7 @@ from fswizard.tui.widgets.table import Column, Facts, Row, Table
 
 USUAL = ("ext4", "xfs", "btrfs")
 """Candidates of general recipes, which are replaced by those that suit the disk."""
-MAIN_FEATURES = tuple(FEATURES)[:6]
+MAIN_FEATURES = ("snapshots", "checksums", "compression", "shrink", "windows", "repair")
 """Columns while no feature is required."""
 
 
@@ -127,7 +126,7 @@ class FilesystemsScreen(WithBox[None], StepScreen):
         columns = [Column(_("Filesystem") if self._across == 1 else _("Layout"), flexible=True, least=22)]
         if self._across > 1:
             columns += [Column(p_("space on disks", "Room"), right=True), Column(_("May fail"), right=True)]
-        columns += [Column(_(FEATURES[feature]), optional=True) for feature in features]
+        columns += [Column(_(feature), optional=True) for feature in features]
         ordered = sorted(self._names, key=lambda name: bool(self._problem(name)))
         self.table.show([self._row(name, features) for name in ordered], [*columns, Column()])
         self.say_usual()

@@ -8,9 +8,8 @@ from textual import getters, on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 
-from fswizard.filesystems import NEEDS
 from fswizard.language import N_, _
-from fswizard.tui.candidates import FEATURES
+from fswizard.model.needs import NEEDS
 from fswizard.tui.choices import toggled
 from fswizard.tui.screens.base import Window
 from fswizard.tui.widgets.table import Column, Row, Table
@@ -36,9 +35,8 @@ class NeedsScreen(Window[None]):
 
     def _show(self) -> None:
         self.table.show(
-            Row(name, ((_(message), "bold"), (_(NEEDS[name]), "$muted")), name in self.choices.needs)
-            for name, message in FEATURES.items()
-            if name in NEEDS
+            Row(name, ((_(name), "bold"), (_(text), "$muted")), name in self.choices.needs)
+            for name, (_noun, text) in NEEDS.items()
         )
 
     @on(Table.Ticked)

@@ -13,10 +13,10 @@ from textual.containers import Horizontal, Vertical, VerticalScroll
 from textual.reactive import reactive
 from textual.widgets import Static
 
-from fswizard.advice.phrasing import worth_asking
 from fswizard.errors import FswizardError
 from fswizard.language import N_, _, number
 from fswizard.model.analysis import Findings
+from fswizard.model.needs import NEEDS, feature_noun
 from fswizard.model.result import Result
 from fswizard.model.text import harmless
 from fswizard.report import content
@@ -143,8 +143,8 @@ class ResultScreen(StepScreen):
         ask = partial(conclude, result, weights=dict(self.weights), needs=self.needs)
         self.ask(ask, partial(setattr, self, "findings"), group="conclude")
         self.weighed.show(Row(name, self._weight(name)) for name in self.weights)
-        features = worth_asking(result.plan.candidates, result.plan.needs)
-        self.needed.show(Row(name, (title,), name in self.needs) for name, title in features.items())
+        features = dict.fromkeys((*NEEDS, *result.plan.needs))
+        self.needed.show(Row(name, (feature_noun(name),), name in self.needs) for name in features)
 
     def _weight(self, name: str) -> tuple[Piece, Piece]:
         """A workload, and its weight."""
