@@ -411,7 +411,7 @@ def _alternatives(choice: Choice) -> Iterator[str]:
                 speed=choice.speed(pair.ratio),
                 features=listing(feature_nouns(needs)),
             )
-    if choice.kind == "open":  # what they offer is among the reasons
+    if choice.kind == "open":
         return
     others = [choice.plan.candidate(name) for name in choice.others]
     if not first.directory:  # another directory may be on another disk

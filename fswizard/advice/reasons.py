@@ -6,20 +6,15 @@ from collections.abc import Iterator, Sequence
 
 from fswizard.advice.choice import Choice, torn_between
 from fswizard.advice.commands import fstab_advice
-from fswizard.advice.phrasing import present
-from fswizard.language import N_, _, joined, listing, n_, p_
+from fswizard.language import N_, _, joined, listing, p_
 from fswizard.model.analysis import Reason, Summary
-from fswizard.model.filesystem import Candidate
 from fswizard.model.layout import LUKS
-from fswizard.model.metrics import FSYNC_MEDIAN, FSYNC_WORST, is_stall
-from fswizard.model.needs import feature_noun, feature_nouns
-from fswizard.model.result import Result
-from fswizard.model.units import size_text, speed_text, stall_text, times_text
+from fswizard.model.metrics import FSYNC_MEDIAN, FSYNC_WORST
+from fswizard.model.needs import feature_noun
+from fswizard.model.units import speed_text, stall_text
 
 NOTICED_S = 0.1
 """The shortest wait that users notice."""
-NOTICED_TIMES = 1.5
-"""The smallest ratio of two waits that users notice."""
 
 
 def reasons(choice: Choice, summaries: Sequence[Summary]) -> tuple[Reason, ...]:
@@ -32,9 +27,6 @@ def reasons(choice: Choice, summaries: Sequence[Summary]) -> tuple[Reason, ...]:
         *_against_rival(choice),
         *_saves(choice, summaries),
         *_encryption(choice),
-        *_failures(choice),
-        *_redundancy(choice),
-        *_features(choice),
         *_usage(choice),
     )
 
@@ -120,27 +112,6 @@ def _against_rival(choice: Choice) -> Iterator[Reason]:
         text = _("Faster than {candidate}: {tests}.", candidate=rival.title, tests=joined(gains, "; "))
         yield Reason("speed", text)
     yield from losses
-    yield from _stall(choice.result, choice.first, rival)
-
-
-def _stall(result: Result, first: Candidate, rival: Candidate) -> Iterator[Reason]:
-    """The longest single wait of the choice and of its rival, over their common rounds and workloads."""
-    waits: dict[object, dict[str, float]] = {}
-    for sample in result.samples:
-        if sample.status == "ok" and sample.round not in result.discarded_rounds and is_stall(sample.metric):
-            cell = (sample.round, sample.workload, sample.metric)
-            waits.setdefault(cell, {})[sample.candidate] = sample.value
-    common = [cell for cell in waits.values() if first.name in cell and rival.name in cell]
-    stall = max((cell[first.name] for cell in common), default=0.0)
-    other = max((cell[rival.name] for cell in common), default=0.0)
-    shortest, longest = sorted((stall, other))
-    if longest < NOTICED_S or shortest <= 0 or longest / shortest < NOTICED_TIMES:
-        return
-    text = N_("Its worst stall was {stall}, {times} shorter than that of {candidate} ({other}).")
-    if stall > other:
-        text = N_("Its worst stall was {stall}, {times} longer than that of {candidate} ({other}).")
-    fields = {"stall": stall_text(stall), "other": stall_text(other), "times": times_text(longest / shortest)}
-    yield Reason("stall", _(text, candidate=rival.title, **fields))
 
 
 def _saves(choice: Choice, summaries: Sequence[Summary]) -> Iterator[Reason]:
@@ -176,68 +147,6 @@ def _encryption(choice: Choice) -> Iterator[Reason]:
                 text = N_("On this processor, {candidate} is as fast as {plain} without.")
             text = _(text, candidate=candidate.title, speed=choice.speed(pair.ratio), plain=choice.title(plain))
             yield Reason("encryption", text)
-
-
-def _failures(choice: Choice) -> Iterator[Reason]:
-    baseline = choice.plan.baseline
-    reference = ""
-    for ratio in choice.analysis.overall:
-        if ratio.verdict == "failed":
-            cause = _(ratio.text).rstrip(".\u3002")
-            text = _("{candidate} failed: {reason}.", candidate=choice.title(ratio.candidate), reason=cause)
-            yield Reason("failure", text)
-        else:
-            reference = ratio.baseline
-    if reference not in ("", baseline):
-        text = N_("The baseline {baseline} has no figures: ratios are to {candidate} instead.")
-        fields = {"baseline": choice.title(baseline), "candidate": choice.title(reference)}
-        yield Reason("failure", _(text, **fields))
-
-
-def _redundancy(choice: Choice) -> Iterator[Reason]:
-    """With several disks: space and redundancy of the choice, and other candidates with more redundancy."""
-    plan = choice.plan
-    if not plan.target.others or choice.kind not in ("winner", "depends", "only", "alike"):
-        return
-    for name in choice.names:
-        candidate = plan.candidate(name)
-        size = size_text(plan.target.room_bytes(candidate.array))
-        text = _("{candidate} has {size} in all, and no disk may fail.", candidate=candidate.title, size=size)
-        if candidate.survives:
-            text = n_(
-                "{candidate} has {size} in all, and any one of the disks may fail.",
-                "{candidate} has {size} in all, and any {count} of the disks may fail.",
-                candidate.survives,
-                candidate=candidate.title,
-                size=size,
-            )
-        yield Reason("redundancy", text)
-    least = min(plan.candidate(name).survives for name in choice.names)
-    safer = [plan.candidate(name) for name in choice.eligible if name not in choice.names]
-    counts = [f"{candidate.title} ({candidate.survives})" for candidate in safer if candidate.survives > least]
-    if counts:
-        yield Reason("redundancy", _("More disks may fail with {candidates}.", candidates=listing(counts)))
-
-
-def _features(choice: Choice) -> Iterator[Reason]:
-    """Features that distinguish the chosen filesystems, or features of others that a single choice lacks."""
-    if choice.kind not in ("winner", "depends", "alike", "open"):
-        return
-    single = choice.kind in ("winner", "depends")
-    candidates = [choice.plan.candidate(name) for name in (choice.eligible if single else choice.names)]
-    filesystems = {candidate.filesystem.title: candidate.filesystem for candidate in candidates}
-    first = choice.first.filesystem
-    usual = present(first)
-    text = N_("{filesystem} lacks what others have: {features}.")
-    if not single:
-        usual = set.intersection(*map(present, filesystems.values()))
-        text = N_("Features: {features}.")
-    parts = []
-    for title, filesystem in filesystems.items():
-        if features := feature_nouns(present(filesystem) - usual):
-            parts.append(f"{listing(features)} ({title})")
-    if parts:
-        yield Reason("feature", _(text, filesystem=first.title, features=joined(parts, "; ")))
 
 
 def _usage(choice: Choice) -> Iterator[Reason]:

@@ -219,8 +219,7 @@ class Reason:
     """One sentence of the explanation of a recommendation."""
 
     code: str
-    """`speed`, `slower`, `behind`, `cost`, `noise`, `redundancy`, `feature`, `failure`, `stall`, `age`, `excluded`,
-    `encryption`, `use`."""
+    """`speed`, `cost`, `torn`, `stall`, `age`, `excluded`, `encryption`, `use`."""
     text: str
 
 

@@ -187,30 +187,8 @@ def test_what_a_choice_gains_and_what_it_costs_also_where_it_is_the_baseline() -
     assert texts(result, "speed") == ["Faster than XFS: Write (3× as fast)."]
 
 
-@pytest.mark.parametrize(
-    ("waits_s", "reasons"),
-    [
-        ({"ext4": (0.6, 0.2), "xfs": (0.1, 0.3)}, 1),
-        ({"ext4": (0.06,), "xfs": (0.01,)}, 0),  # nobody feels that
-        ({"ext4": (0.6,), "xfs": (0.5,)}, 0),  # they hardly differ
-    ],
-)
-def test_the_worst_stall_is_a_reason_where_it_matters(waits_s: Figures, reasons: int) -> None:
-    felt = tuple(
-        Sample(number, name, "write", "worst_latency", wait_s, "s", "lower")
-        for name, waits in waits_s.items()
-        for number, wait_s in enumerate(waits, 1)
-    )
-    result = run(WRITES)
-    assert len(texts(replace(result, samples=result.samples + felt), "stall")) == reasons
-
-
-def test_reasons_name_failures_needs_another_baseline_features_and_where_mount_options_go() -> None:
-    assert len(texts(run(NOTHING, failures=full("ext4", "xfs")), "failure")) == 2
+def test_reasons_name_needs_risks_and_where_mount_options_go() -> None:
     assert any("XFS" in text and "checksums" in text for text in texts(run(CLEAR, needs=("checksums",)), "excluded"))
-    found = texts(run({"ext4": (), "xfs": (100.0,) * 3, "btrfs": (50.0,) * 3}, failures=full("ext4")), "failure")
-    assert any("ext4" in text and "XFS" in text for text in found)
-    assert len(texts(run(noisy({"ext4": 100, "xfs": 200, "btrfs": 50})), "feature")) == 1
     assert len(texts(run({"ext4": (100.0,) * 4, "ext4:noatime": (200.0,) * 4}), "use")) == 1
     assert len(texts(run(noisy({"ext4": 100, "ext4:nobarrier": 200, "xfs": 120})), "excluded")) == 1
 
@@ -286,13 +264,6 @@ def test_an_array_that_is_advised_is_made_whole_of_disks_by_their_stable_names()
 def test_encryption_is_compared_with_the_same_filesystem_without_it() -> None:
     (text,) = texts(run(noisy({"luks,discards=on+xfs": 40, "xfs": 100, "ext4": 400, "luks+f2fs": 1})), "encryption")
     assert "XFS on LUKS, discards=on" in text
-
-
-def test_over_several_disks_room_and_redundancy_stand_beside_speed() -> None:
-    result = over_four_disks({"ext4": 100, "md:raid10+ext4": 300, "md:raid6+ext4": 200})
-    room, redundancy = texts(result, "redundancy")
-    assert "2.00 GB" in room and "RAID 6 (md) (2)" in redundancy
-    assert texts(run(WRITES), "redundancy") == []
 
 
 def test_an_array_with_a_disk_missing_in_an_earlier_result_is_reported_and_never_chosen() -> None:
