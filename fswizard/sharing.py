@@ -181,7 +181,6 @@ def _plan(plan: Plan, recipe: Recipe, measured: tuple[Candidate, ...], drive: Dr
         target=Target(plan.target.kind, "", first.size_bytes, first.host_filesystem, others=tuple(others)),
         drive=drive,
         needs=tuple(need for need in plan.needs if need in NEEDS),
-        measured_on="",
         losses=(),
         left_out=(),
     )

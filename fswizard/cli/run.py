@@ -160,7 +160,7 @@ class Run(Command):
             memory_limit_bytes=self.memory_limit,
             aged=self.aged,
         )
-        return make_plan(choices, results.all_results())
+        return make_plan(choices)
 
     def _carry_out(self, plan: Plan, path: Path, earlier: Result | None = None) -> int:
         if plan.by_udisks:

@@ -163,13 +163,11 @@ def estimate(plan: Plan, *, ceiling_s: float) -> Plan:
         writes_bytes_per_trial=trial_bytes,
         preparation_s=preparation_s,
         looks_first=looks,
-        measured_on="",
     )
 
 
 def as_before(plan: Plan, result: Result) -> Plan:
-    """The plan with durations and bytes of an earlier run of the same tests on its disk; unchanged if that has no
-    trial."""
+    """The plan with durations and bytes of its trials so far; unchanged if there are none."""
     samples = [sample for sample in result.samples if sample.round and sample.candidate]
     if not samples or not samples[-1].at_s:
         return plan
@@ -185,7 +183,6 @@ def as_before(plan: Plan, result: Result) -> Plan:
         seconds_per_trial=trial_s,
         writes_bytes_per_trial=int(statistics.fmean(written)) if written else plan.writes_bytes_per_trial,
         preparation_s=began_s + result.elapsed_s - last.at_s,
-        measured_on=result.environment.started[:10],
     )
 
 
@@ -207,7 +204,7 @@ def looked_at(plan: Plan, rates: Collection[float]) -> Plan:
     Workloads with neither a fixed duration nor a time box are slowed down by the ratio of expected to actual speed.
     """
     workload, pace = plan.first_look, pace_of(plan.drive)
-    if workload is None or plan.measured_on:
+    if workload is None:
         return plan
     cost = workload.job.cost
     slower = cost.measure_bytes / (cost.measure_s * pace.slower) / statistics.fmean(rates)
@@ -227,8 +224,6 @@ class Outlook:
     most_s: float
     least_bytes: float
     most_bytes: float
-    measured_on: str = ""
-    """Date of the earlier run that the estimate rests on, until this run has figures."""
 
     def share(self, elapsed_s: float) -> float:
         """Completed share of the run, assuming that it takes all its time."""
@@ -244,7 +239,7 @@ def expected(plan: Plan, earlier: Result | None = None, *, looked: bool = False)
     if earlier:
         rounds, candidates = earlier.whole_rounds, len(earlier.candidates_left)
     timed = all(workload.job.seconds for workload in plan.recipe.workloads)
-    begun = outlook(
+    return outlook(
         plan,
         rounds,
         round_s=candidates * plan.seconds_per_trial,
@@ -252,9 +247,8 @@ def expected(plan: Plan, earlier: Result | None = None, *, looked: bool = False)
         elapsed_s=plan.preparation_s,
         written_bytes=plan.filled_bytes,
         least_rounds=1,
-        margin=1.0 if plan.measured_on or earlier or timed or looked else UNKNOWN,
+        margin=1.0 if earlier or timed or looked else UNKNOWN,
     )
-    return replace(begun, measured_on="" if earlier else plan.measured_on)
 
 
 def outlook(

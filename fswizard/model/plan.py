@@ -150,8 +150,6 @@ class Plan:
     writes_bytes_per_trial: int = 0
     preparation_s: float = 0.0
     """Expected time before the first trial."""
-    measured_on: str = ""
-    """Date of the run on the same disk on which the preceding three are based; empty if there is none."""
     memory_limit_bytes: int = 0
     """Memory limit of all measured programs that use the page cache, including their page cache; 0 for no limit."""
     write_budget_bytes: int | None = None
@@ -169,10 +167,9 @@ class Plan:
     """Omitted default candidates, if the user chose none."""
 
     def with_amounts(self, amounts: Mapping[str, Amount]) -> Plan:
-        """The plan with these amounts of work, by test, and the resulting cost of a trial. The duration is not changed
-        if it was measured by an earlier run."""
+        """The plan with these amounts of work, by test, and the resulting cost of a trial."""
         recipe = self.recipe.with_amounts(amounts)
-        longer_s = 0.0 if self.measured_on else recipe.trial_s - self.recipe.trial_s
+        longer_s = recipe.trial_s - self.recipe.trial_s
         fewer_bytes = self.recipe.trial_bytes - recipe.trial_bytes
         return replace(
             self,

@@ -22,8 +22,7 @@ def budget_text(plan: Plan, outlook: Outlook | None = None, *, elapsed_s: float 
     `outlook` is None before a new run. Times that have passed are left out: `up to 4 min`, `longer than planned`.
     """
     run = outlook or expected(plan)
-    words = f"{_time_text(run, elapsed_s)} · {_planned_text(plan.drive, run)}"
-    return _("{budget}, by the run of {day}", budget=words, day=run.measured_on) if run.measured_on else words
+    return f"{_time_text(run, elapsed_s)} · {_planned_text(plan.drive, run)}"
 
 
 def _planned_text(drive: Drive | None, run: Outlook) -> str:

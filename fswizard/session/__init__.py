@@ -4,8 +4,15 @@ and following such a process (`FollowedRun`)."""
 from fswizard.session.doubts import left_out_text
 from fswizard.session.following import FollowedRun
 from fswizard.session.ongoing_runs import OngoingRun, find_ongoing, ongoing
-from fswizard.session.planning import Choices, absent_programs, all_aged, make_plan, packages_of, within_budget
-from fswizard.session.precedent import estimated
+from fswizard.session.planning import (
+    Choices,
+    absent_programs,
+    all_aged,
+    estimated,
+    make_plan,
+    packages_of,
+    within_budget,
+)
 from fswizard.session.process import start
 from fswizard.session.resuming import Resumption, resumable, take_up, why_not
 from fswizard.session.session import Session, ended_text

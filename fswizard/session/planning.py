@@ -25,15 +25,14 @@ from fswizard.filesystems import (
 from fswizard.language import _, in_english, listing, n_
 from fswizard.model.drive import Drive
 from fswizard.model.endurance import usual_budget_bytes
-from fswizard.model.estimates import free_when_aged_bytes, memory_limit_bytes
+from fswizard.model.estimates import estimate, free_when_aged_bytes, memory_limit_bytes
 from fswizard.model.filesystem import AGED, Candidate
 from fswizard.model.plan import AGED_TIMES, MAXIMUM_ROUNDS, MINIMUM_ROUNDS, LeftOut, Plan, Target
 from fswizard.model.recipe import PlannedCommand, Recipe
 from fswizard.model.text import safe
 from fswizard.model.units import size_text
-from fswizard.results import Entry
+from fswizard.session import harness_ceiling
 from fswizard.session.checked import check_limits, check_space, require_ageing
-from fswizard.session.precedent import estimated
 from fswizard.system import host, programs
 from fswizard.system.commands import find
 
@@ -65,8 +64,8 @@ class Choices:
 
 
 @in_english()
-def make_plan(choices: Choices, history: Sequence[Entry] = ()) -> Plan:
-    """The plan for `choices`; nothing on the machine is changed. `history` helps to estimate the speed of the disk.
+def make_plan(choices: Choices) -> Plan:
+    """The plan for `choices`; nothing on the machine is changed.
 
     Raises UsageError if choices contradict each other, Missing if a program or permission is missing, and Refused if
     data could be lost.
@@ -105,11 +104,16 @@ def make_plan(choices: Choices, history: Sequence[Entry] = ()) -> Plan:
     if choices.memory_limit_bytes is None:
         jobs = [workload.job for workload in recipe.workloads]
         plan = replace(plan, memory_limit_bytes=memory_limit_bytes(jobs, host.this.memory_bytes()))
-    plan = within_budget(estimated(plan, history), choices.write_budget_bytes)
+    plan = within_budget(estimated(plan), choices.write_budget_bytes)
     age = planned_age(plan.churn_bytes, free_when_aged_bytes(plan.recipe)) if plan.aged else None
     by_udisks = target.kind == "image" and not why_root(target, plan.candidates)
     commands = planned_commands(target, plan.candidates, _work(plan.recipe), age, by_udisks)
     return replace(plan, by_udisks=by_udisks, commands=commands)
+
+
+def estimated(plan: Plan) -> Plan:
+    """The plan with the durations and bytes expected on a disk of its kind and this machine."""
+    return estimate(plan, ceiling_s=harness_ceiling.expected_s(plan.recipe))
 
 
 def all_aged(candidates: Iterable[Candidate]) -> tuple[Candidate, ...]:

@@ -205,7 +205,7 @@ class Backend:
             drive or drive_under(target, otherwise=location),
             time_limit_s=choices.budget_s,
         )
-        return within_budget(estimated(plan, self.history()), choices.write_budget_bytes)
+        return within_budget(estimated(plan), choices.write_budget_bytes)
 
     def make_plan(self, choices: WizardChoices) -> Plan:
         """The plan for the choices; raises FswizardError if they are incompatible."""
@@ -231,7 +231,7 @@ class Backend:
                 aged=choices.aged,
                 drive=choices.written_drive,
             )
-        return make_plan(planned, self.history())
+        return make_plan(planned)
 
     def questions(self, plan: Plan) -> tuple[DeviceTarget, ...]:
         """The confirmations to type before the devices of `plan` are erased, one for each device."""

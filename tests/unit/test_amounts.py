@@ -19,7 +19,7 @@ from fswizard.engines.shared.programs import Work
 from fswizard.engines.sqlite import SqliteJob
 from fswizard.engines.tree import TreeJob
 from fswizard.errors import UsageError
-from fswizard.model.estimates import estimate, expected, looked_at
+from fswizard.model.estimates import as_before, estimate, expected, looked_at
 from fswizard.model.events import Event, SampleTaken
 from fswizard.model.filesystem import Candidate
 from fswizard.model.metrics import BYTES_WRITTEN, DURATION, OPERATION_RATE
@@ -116,6 +116,11 @@ def test_estimates_follow_from_the_first_rates() -> None:
     assert slower.preparation_s > usual.preparation_s
     sample = Sample(0, "xfs", "copy", "first_look_rate", rate / 4, "B/s", "higher")
     assert RunState.of(usual).after(SampleTaken(1.0, sample)).outlook == expected(slower, looked=True)
+
+
+def test_a_run_that_ended_in_its_first_trial_says_nothing_of_the_rest() -> None:
+    result = make_result()
+    assert as_before(result.plan, result) == result.plan
 
 
 def test_two_disks_that_did_different_amounts_are_compared_by_what_as_much_takes() -> None:
