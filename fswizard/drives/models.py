@@ -17,8 +17,10 @@ SourceStrength = Literal["vendor", "database", "paper", "press", "legal", "date"
 """Kind of source: the maker, the smartmontools database, a published measurement, a review, a court document, the year
 (before the first shingled disk), smartctl outputs that prove or hint at that age, or lists by users."""
 
-_MAKERS = r"ATA|WDC|WD|HITACHI|TOSHIBA|SEAGATE|SAMSUNG|MAXTOR|FUJITSU|IBM|QUANTUM|APPLE HDD|WESTERN DIGITAL"
-_PREFIX = re.compile(rf"(?:(?:{_MAKERS})[ _]+)+", re.ASCII)
+_PREFIX = re.compile(
+    r"(?:(?:ATA|WDC|WD|HITACHI|TOSHIBA|SEAGATE|SAMSUNG|MAXTOR|FUJITSU|IBM|QUANTUM|APPLE HDD|WESTERN DIGITAL)[ _]+)+",
+    re.ASCII,
+)
 _HARD_DISK = re.compile(
     r"(?:HGST )?(?:ST\d{2,}|STM\d{3}|WD\d|WU[HS]\d{6}|[HW]SH\d{6}|H[UTDCM][A-Z]\d[\dC]\d{3}|H[US]H\d{6}|HUS\d{3}T|"
     r"HDW[A-Z]\w{3}|M[QKGNC]\d{2}|DT\d{2}|MD\d{2}|AL\d{2}S|H[DMNS]\d{3}|HN-M|SP\d{4}|M[ABHP][A-Z]\d{4}|\d[A-Z]\d{3}[A-Z]\d|"
@@ -35,10 +37,6 @@ _CUT = re.compile(r"^(ST\d{2,5}[A-Z]{2}|WD\d{2,3}) (?=[A-Z0-9]{3,4}(?:-|$))", re
 """A name that a USB bridge split after 8 letters, the length of the SCSI vendor field."""
 _SCSI_LETTERS = 16
 """Length of the SCSI product field; longer names are truncated."""
-_SIZE = re.compile(r"\b(\d{1,2}) ?TB\b", re.IGNORECASE)
-_NO_SERIES = re.compile(
-    rf"{_MAKERS}|WESTERN|DIGITAL|HDD|SSD|NAS|USB|AND|THE|FOR|ARE|ITS|DISKS?|DRIVE|HARD|INTERNAL|EXTERNAL|PORTABLE|DESKTOP"
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,25 +170,6 @@ class ModelTable:
         if not near and len(typed) >= 4:
             near = [name for name in self.names if name.startswith(typed)][:3]
         return sorted(near)
-
-    def by_series(self, title: str) -> list[str]:
-        """Up to six names for a series and a size, such as `Seagate BarraCuda 8TB`; shingled ones come first."""
-        size, series = _SIZE.search(title), _series(title)
-        if not size or not series:
-            return []
-        begins = (f"ST{size[1]}000", f"WD{size[1]}0", f"WD{size[1]}1")
-        shingled, others = list[str](), list[str]()
-        for name in sorted(self.names, key=len):
-            rows = self.find(name) if name.startswith(begins) else []
-            if any(series <= _series(row.note) for row in rows):
-                group = others if rows[0].kind in ("cmr", "unknown") else shingled
-                group.append(name)
-        return [*shingled[:3], *others[:3]]
-
-
-def _series(text: str) -> set[str]:
-    """Words of a text that may be the name of a series, such as `RED` or `BARRACUDA`."""
-    return {word for word in re.findall(r"[A-Z]{3,}", text.upper()) if not _NO_SERIES.fullmatch(word)}
 
 
 @cache

@@ -265,12 +265,9 @@ def _by_name(facts: SmrFacts, rows: Sequence[ModelRow], table: ModelTable) -> It
 def _near_names(model: str, table: ModelTable) -> Evidence:
     """Evidence with suggestions for a name that is not in the table."""
     text = _("This name is not in the table of models.")
-    nearest, names = N_("Models that it may be: {models}."), table.by_series(model)
-    if not names:
-        nearest, names = N_("The nearest names: {models}."), table.near(model)
-    if names:
+    if names := table.near(model):
         listed = joined([_(_IS[table.find(name)[0].kind], model=name) for name in names], "; ")
-        text = joined((text, _(nearest, models=listed)))
+        text = joined((text, _("The nearest names: {models}.", models=listed)))
     return Evidence("near-names", "unknown", "weak", text)
 
 
@@ -370,9 +367,7 @@ def _advice(kind: SmrKind, facts: SmrFacts, evidence: Sequence[Evidence]) -> Ite
     kinds = {item.says for item in evidence} - {"unknown"}
     if len(kinds) > 1 or any(item.code == DISPUTED for item in evidence):
         yield N_("The sources disagree about this disk, so it stays unknown.")
-    if facts.source == "name" and shipped_table().by_series(facts.model):
-        yield N_("Look for the model's own name on the label or with `fswizard drives`, and name that.")
-    elif facts.source == "name":
+    if facts.source == "name":
         yield N_("To be sure, query the disk itself: `fswizard smr DEVICE`, or `smartctl -x DEVICE | fswizard smr -`.")
     elif facts.bridge or (facts.model and not facts.identifies_itself):
         yield N_(
