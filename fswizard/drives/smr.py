@@ -13,7 +13,6 @@ from typing import Literal
 from urllib.parse import urlsplit
 
 from fswizard.drives.models import ModelRow, ModelTable, Source, SourceStrength, bare, names_a_hard_disk, shipped_table
-from fswizard.drives.refusals import advice_for
 from fswizard.language import N_, _, in_english, joined
 from fswizard.model.drive import Confidence, Drive, DriveKind, Evidence, SmrKind, SmrVerdict
 from fswizard.model.units import size_text
@@ -352,14 +351,13 @@ def _weigh(evidence: Sequence[Evidence]) -> tuple[SmrKind, Confidence]:
 
 def _advice(kind: SmrKind, facts: SmrFacts, evidence: Sequence[Evidence]) -> Iterator[str]:
     """Yield advice on how to learn more, the most useful first."""
-    refused = facts.problem and not facts.model
-    if kind != "unknown" and not (refused and facts.removable):
+    if kind != "unknown":
         return
-    if facts.network and kind == "unknown":
+    if facts.network:
         yield N_("Another machine serves it over the network. Check the disks on that machine.")
         return
-    if refused:
-        yield from filter(None, [advice_for(_(facts.problem))])
+    if facts.problem and not facts.model:
+        yield _on_refusal(facts.problem)
         return
     if facts.volume:
         yield N_("Check the real disk on the virtual machine's host, or query the RAID controller.")
@@ -382,3 +380,20 @@ def _advice(kind: SmrKind, facts: SmrFacts, evidence: Sequence[Evidence]) -> Ite
             yield N_("Newer Seagate disks say how they record: `smartctl -l farm DEVICE` (smartctl 7.4 or later).")
     if facts.source == "machine":
         yield N_("`fswizard run cache-overflow --target image:128G@DIRECTORY` shows overnight whether it slows down.")
+
+
+def _on_refusal(problem: str) -> str:
+    """Advice on an error message of smartctl."""
+    if re.search("STANDBY|in IDLE", problem):
+        return N_(
+            "The disk is asleep. Query it when it is in use, or wake it: `smartctl -x DEVICE` without `-n standby`."
+        )
+    if re.search("ermission denied|not permitted|Access is denied", problem):
+        return N_(
+            "smartctl needs root here: `sudo smartctl -x DEVICE`. On Windows run it in a terminal opened as "
+            "administrator."
+        )
+    return N_(
+        "Query the disk itself with `smartctl -x DEVICE` as root, behind a USB adapter with `-d sat`; `smartctl "
+        "--scan-open` lists the disks and the type that each one needs."
+    )
