@@ -26,7 +26,7 @@ from fswizard.language import Message, _, in_english, program_texts
 from fswizard.model import metrics
 from fswizard.model.drive import Drive
 from fswizard.model.estimates import free_when_aged_bytes
-from fswizard.model.filesystem import TMPFS, Candidate, Filesystem
+from fswizard.model.filesystem import Candidate, Filesystem
 from fswizard.model.layout import DEGRADED, PROGRAMS
 from fswizard.model.metrics import Metric
 from fswizard.model.needs import NEEDS
@@ -226,9 +226,7 @@ def _candidates(measured: Iterable[Candidate]) -> tuple[Candidate, ...]:
     for number, candidate in enumerate(measured, 1):
         if candidate.directory:
             kind = candidate.filesystem.mount_type or candidate.filesystem.name
-            filesystem = (
-                Filesystem(TMPFS, TMPFS, "", "", mount_type=TMPFS) if kind == TMPFS else mounted_as(kind) or other
-            )
+            filesystem = mounted_as(kind) or other
             name = f"DIRECTORY-{number}"
             made = Candidate(f"{name} ({filesystem.name})", filesystem, directory=name)
         else:

@@ -18,15 +18,12 @@ from fswizard.filesystems.commands import (
     volume_path,
 )
 from fswizard.language import _
-from fswizard.model.filesystem import TMPFS, Candidate
+from fswizard.model.filesystem import Candidate
 from fswizard.model.layout import LUKS, MD
 from fswizard.model.plan import Plan
-from fswizard.model.units import binary_size_text
 
 DISK = "/dev/disk/by-id/DISK"
 """A placeholder, so that nobody pastes a command that erases a disk."""
-TMPFS_OPTIONS = ("mode=1777", "nosuid", "nodev")
-"""Everybody may create files in it, as in /tmp (tmpfs(5))."""
 LABEL = "data"
 """Label if the mount point suggests none; a volume is then `/dev/mapper/data`."""
 MOUNT_POINT = re.compile(r"(/[A-Za-z0-9_][A-Za-z0-9_.-]*)+")
@@ -41,9 +38,6 @@ def commands(plan: Plan, name: str) -> tuple[str, ...]:
     """
     point = plan.recipe.mount_point if MOUNT_POINT.fullmatch(plan.recipe.mount_point) else "/mnt/data"
     candidate = plan.candidate(name)
-    if candidate.in_memory:
-        size = f"size={binary_size_text(plan.recipe.image_bytes)}"
-        return (fstab_line(TMPFS, point, TMPFS, (size, *TMPFS_OPTIONS), 0),)
     if not _is_formatted(candidate):
         return ()
     try:
@@ -72,11 +66,6 @@ def commands(plan: Plan, name: str) -> tuple[str, ...]:
 def fstab_advice(plan: Plan, name: str) -> str:
     """Advice on the fstab line if it is the only command; empty if there are others, or none."""
     candidate = plan.candidate(name)
-    if candidate.in_memory:
-        return _(
-            "What is in it is lost when the machine crashes or is switched off: keep what you can't make again on a "
-            "disk."
-        )
     if not _is_formatted(candidate) or not _only_mount_options_differ(plan):
         return ""
     return _(

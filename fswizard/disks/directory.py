@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
-from fswizard.disks.disk import CandidateFailed, require_no_errors, succeeded
+from fswizard.disks.disk import require_no_errors, succeeded
 from fswizard.disks.disk_errors import DiskErrors
 from fswizard.disks.journal import Journal
 from fswizard.disks.memory_limit import Limited, limited
@@ -19,16 +19,14 @@ from fswizard.drives.topology import devices_at
 from fswizard.engines import WorkloadContext, forget_cell, require_unkilled
 from fswizard.errors import RunFailed
 from fswizard.language import N_, _
-from fswizard.model.estimates import room
 from fswizard.model.filesystem import Candidate
 from fswizard.model.metrics import UNPLUG_TIME
 from fswizard.model.plan import Plan
 from fswizard.model.result import Doubt
 from fswizard.model.text import safe
-from fswizard.model.units import size_text
 from fswizard.progress.emitter import Emitter
 from fswizard.results import state_directory
-from fswizard.system import commands, host, timeouts
+from fswizard.system import commands, timeouts
 from fswizard.system.block_stats import counters, device_under
 from fswizard.system.process import Finished, Process
 from fswizard.system.system_calls import closing
@@ -41,8 +39,6 @@ USED_SPACE = N_(
     "These filesystems differ in age, fill and place on their disks, so a difference may come from "
     "that and not from the filesystem; a scratch image compares on the same blocks."
 )
-SHARE_OF_MEMORY = 0.5
-"""Maximum share of the available memory for files in memory, as programs need the rest."""
 
 
 @dataclass
@@ -102,8 +98,6 @@ class PreparedDirectories:
     journal: Journal
     scratch: str
     limit: Limited | None
-    needed_bytes: int = 0
-    """Space that the files of the workloads take in a directory."""
     laid_out: set[str] = field(default_factory=set)
     errors: dict[str, DiskErrors] = field(default_factory=dict)
     """Error watcher of each candidate directory opened so far."""
@@ -115,16 +109,13 @@ class PreparedDirectories:
 
     @asynccontextmanager
     async def open(self, candidate: Candidate) -> AsyncIterator[WorkloadContext]:
-        if candidate.in_memory:
-            self._require_memory(candidate)
         if candidate.directory not in self.errors:
             self.errors[candidate.directory] = errors_under(candidate.directory)
         self.emitter.begin("mount", _("making a directory in {directory}", directory=safe(candidate.directory)))
         directory = self.journal.make_directory(Path(candidate.directory))
         try:
             forget_cell(self.laid_out, self.scratch)
-            limit = None if candidate.in_memory else self.limit  # files in memory would count
-            context = DirectoryContext(str(directory), self.scratch, self.laid_out, limit)
+            context = DirectoryContext(str(directory), self.scratch, self.laid_out, self.limit)
             yield context
             self.emitter.begin("check", _("writing back"))
             self.emitter.sample(UNPLUG_TIME, (await context.sync()).wall_s)
@@ -134,20 +125,6 @@ class PreparedDirectories:
             raise
         self.emitter.begin("check", _("removing the test files"), expected_s=0.5)
         await self.journal.remove_directory(directory)
-
-    def _require_memory(self, candidate: Candidate) -> None:
-        """Raise CandidateFailed if the files would not fit or would leave programs too little memory."""
-        available_bytes = int(SHARE_OF_MEMORY * host.this.available_memory_bytes())
-        free_bytes = min(host.this.space(candidate.directory).free_bytes, available_bytes)
-        if self.needed_bytes > free_bytes:
-            text = _(
-                "{candidate} needs {size} of memory, and {free} may be used: close other programs, or give the tmpfs "
-                "more.",
-                candidate=candidate.name,
-                size=size_text(self.needed_bytes),
-                free=size_text(free_bytes),
-            )
-            raise CandidateFailed("memory", text)
 
     def written_bytes(self, candidate: Candidate | None = None) -> int | None:
         counted = counters(device_under(candidate.directory)) if candidate else None
@@ -177,9 +154,8 @@ async def open_directories(plan: Plan, emitter: Emitter, journal: Journal) -> As
     emitter.doubt(Doubt("used-space", _(USED_SPACE)))
     emitter.doubt(Doubt("caches-kept", _(CACHES_KEPT)))
     scratch = journal.make_directory(state_directory())
-    needed_bytes = room(workload.job for workload in plan.recipe.workloads)
     with limited(plan.memory_limit_bytes) as limit:
-        prepared = PreparedDirectories(emitter, journal, str(scratch), limit, needed_bytes)
+        prepared = PreparedDirectories(emitter, journal, str(scratch), limit)
         try:
             yield prepared
         finally:

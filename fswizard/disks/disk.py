@@ -31,7 +31,7 @@ class CandidateFailed(Exception):
     def __init__(self, kind: str, text: str, details: str = "") -> None:
         super().__init__(text)
         self.kind = kind
-        """`mkfs`, `mount`, `umount`, `health` or `memory`."""
+        """`mkfs`, `mount`, `umount` or `health`."""
         self.text = text
         self.details = details
 

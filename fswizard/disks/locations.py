@@ -28,7 +28,7 @@ MARGIN_BYTES = 512 << 20
 MARGIN_SHARE = 0.02
 """Free space to leave on the filesystem below an image, in bytes and as a share; the larger one applies."""
 IN_MEMORY = frozenset({"tmpfs", "ramfs", "devtmpfs", "hugetlbfs", "proc", "sysfs", "cgroup", "cgroup2", "debugfs"})
-"""Filesystem types without a disk: an image there would measure memory."""
+"""Filesystem types without a disk, where memory would be measured."""
 NOT_ON_A_DISK = IN_MEMORY | {"nfs", "nfs4", "cifs", "smb3", "9p", "fuse.sshfs", "squashfs"}
 
 
@@ -96,11 +96,7 @@ def require_space(directories: Sequence[str], size_bytes: int, brought_bytes: in
     """
     numbers, kinds = list(map(filesystem_number, directories)), list(map(filesystem_type, directories))
     for directory, number, kind in zip(directories, numbers, kinds):
-        if kind in IN_MEMORY:
-            raise UsageError(
-                _("{directory} is in memory ({kind}), not on a disk.", directory=safe(directory), kind=kind),
-                _("Name a directory on the disk you want to test."),
-            )
+        _require_disk(directory, kind)
         images_bytes = size_bytes * numbers.count(number)
         free_bytes, most_bytes = host.this.space(directory).free_bytes, image_room_bytes(directory) - brought_bytes
         if most_bytes < images_bytes:
@@ -116,6 +112,15 @@ def require_space(directories: Sequence[str], size_bytes: int, brought_bytes: in
                 _("Name a directory with more free space, or a smaller image: --target image:SIZE@DIRECTORY."),
             )
     return kinds
+
+
+def _require_disk(directory: str, kind: str) -> None:
+    """Raise UsageError if a filesystem of this type is in memory."""
+    if kind in IN_MEMORY:
+        raise UsageError(
+            _("{directory} is in memory ({kind}), not on a disk.", directory=safe(directory), kind=kind),
+            _("Name a directory on the disk you want to test."),
+        )
 
 
 def image_room_bytes(directory: str) -> int:
@@ -170,9 +175,16 @@ def directory_candidates(text: str) -> tuple[Candidate, ...]:
 
 
 def located_candidates(directories: Sequence[str]) -> tuple[Candidate, ...]:
-    """Candidates for the existing filesystems of directories, named such as `home (ext4)` or `archive (btrfs)`."""
-    named = zip(directories, short_names(directories), map(filesystem_type, directories))
-    return tuple(Candidate(f"{safe(name)} ({kind})", _catalogued(kind), directory=path) for path, name, kind in named)
+    """Candidates for the existing filesystems of directories, named such as `home (ext4)` or `archive (btrfs)`.
+
+    Raises UsageError if one is in memory.
+    """
+    candidates = []
+    for path, name in zip(directories, short_names(directories)):
+        kind = filesystem_type(path)
+        _require_disk(path, kind)
+        candidates.append(Candidate(f"{safe(name)} ({kind})", _catalogued(kind), directory=path))
+    return tuple(candidates)
 
 
 def _catalogued(kind: str) -> Filesystem:

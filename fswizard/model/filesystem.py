@@ -13,7 +13,6 @@ from fswizard.model.option import Option
 AGED = "aged"
 """Spelling in candidate names, where it looks like an option."""
 
-TMPFS = "tmpfs"
 Strain = Literal["sync", "overwrite", "stream", "small-files", "read"]
 """The dominant load of a workload: small synced writes, changes within files, large files, many small files, reading.
 """
@@ -167,11 +166,6 @@ class Candidate:
         unsafe = [option for option in self.filesystem.options if option.unsafe]
         risky = tuple(token for token in self.tokens if any(option.is_meant_by(token) for option in unsafe))
         return (*risky, DEGRADED) if self.array and self.array.degraded else risky
-
-    @property
-    def in_memory(self) -> bool:
-        """Whether it is a directory on tmpfs."""
-        return bool(self.directory) and self.filesystem.mount_type == TMPFS
 
     @property
     def survives(self) -> int:

@@ -68,13 +68,11 @@ def _of_images(plan: Plan) -> Iterator[Doubt]:
 
 
 def _of_directories(plan: Plan) -> Iterator[Doubt]:
-    """Doubts about comparisons of directories that are in memory, on different disks, or on the same filesystem."""
-    disks = set()
+    """Doubts about comparisons of directories that are on different disks, or on the same filesystem."""
+    disks = {_disk_under(candidate.directory) for candidate in plan.candidates}
     by_filesystem = defaultdict(list)
     for candidate in plan.candidates:
         by_filesystem[filesystem_number(candidate.directory)].append(candidate.name)
-        if not candidate.in_memory:
-            disks.add(_disk_under(candidate.directory))
     if len(disks) > 1:
         text = _(
             "The locations are on different disks ({disks}), so this compares the disks along with their filesystems.",
@@ -88,13 +86,6 @@ def _of_directories(plan: Plan) -> Iterator[Doubt]:
                 names=listing(names),
             )
             yield Doubt("one-filesystem", text)
-    if in_memory := [candidate.name for candidate in plan.candidates if candidate.in_memory]:
-        text = _(
-            "{names}: what is in a tmpfs is lost when the machine crashes or is switched off, and programs get "
-            "less memory; there was no memory limit for it.",
-            names=joined(in_memory, ", "),
-        )
-        yield Doubt("in-memory", text)
 
 
 def _disk_under(directory: str) -> str:

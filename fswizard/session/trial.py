@@ -58,7 +58,7 @@ async def run_trial(
             failed = left[0] if left and isinstance(problem, WorkloadFailed) else None
             if tried_again and failed and problem.kind == "program":
                 await _require_possible(plan, failed, prepared, emitter)
-            if tried_again or problem.kind in ("health", "memory"):
+            if tried_again or problem.kind == "health":
                 name = failed.name if failed else ""
                 emitter.failure(
                     Failure(trial.round, trial.candidate, name, problem.kind, problem.text, problem.details)

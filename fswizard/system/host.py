@@ -86,12 +86,6 @@ class Host:
         """Size of the main memory."""
         return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
 
-    def available_memory_bytes(self) -> int:
-        """Memory available without swapping."""
-        import psutil
-
-        return psutil.virtual_memory().available
-
     def unwritten_bytes(self) -> int:
         """Size of dirty data in memory, including data that is being written."""
         sizes = re.findall(r"^(?:Dirty|Writeback):\s*(\d+) kB$", self._text("proc/meminfo"), re.MULTILINE)

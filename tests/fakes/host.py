@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
@@ -37,21 +37,15 @@ class ModelHost(Host):
 
     free_bytes: int = 1 << 40
     total_bytes: int = 2 << 40
-    free_in: Mapping[str, int] = field(default_factory=dict)
-    """Free room by directory, where it is not the same everywhere."""
     memory: int = 16 << 30
     battery: bool = False
     slowed: bool = False
     """The processor is held at its lowest clock."""
 
     def space(self, directory: str | Path) -> Space:
-        free_bytes = self.free_in.get(str(directory), self.free_bytes)
-        return Space(self.total_bytes, free_bytes)
+        return Space(self.total_bytes, self.free_bytes)
 
     def memory_bytes(self) -> int:
-        return self.memory
-
-    def available_memory_bytes(self) -> int:
         return self.memory
 
     def unwritten_bytes(self) -> int:

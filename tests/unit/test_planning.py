@@ -103,10 +103,14 @@ def test_an_image_needs_room_and_a_recipe_right_candidates(tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize("kind", ["tmpfs", "proc"])
-def test_an_image_does_not_go_into_memory(kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_memory_is_not_measured_as_an_image_or_directory(
+    kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(locations, "filesystem_type", lambda directory: kind)
     with pytest.raises(UsageError, match=f"is in memory \\({kind}\\), not on a disk"):
         plan(tmp_path)
+    with pytest.raises(UsageError, match=f"is in memory \\({kind}\\), not on a disk"):
+        make_plan(Choices(RECIPE, target=TargetChoice("directory", str(tmp_path))))
 
 
 def test_directories_are_candidates_of_their_own(tmp_path: Path) -> None:
