@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, Sequence
 from pathlib import Path
 
-from fswizard.model.events import Event, PauseChanged, RunEnded, RunStarted, StepStarted, fold
+from fswizard.model.events import Event, RunEnded, RunStarted, fold
 from fswizard.model.result import Result
 from fswizard.session import ended_text
 from fswizard.system import clock
-from fswizard.tui.backend import Order
 
 TENFOLD, REAL = 10.0, 1.0
 POLL_S = 0.05
@@ -17,7 +16,7 @@ POLL_S = 0.05
 
 
 class Replay:
-    """The events of a recorded run, `speed` times as fast; it can be paused and stopped."""
+    """The events of a recorded run, `speed` times as fast; it can be stopped."""
 
     outlives = False
 
@@ -29,40 +28,24 @@ class Replay:
         self.plan = started.plan
         self.result = Result(started.environment, started.plan)
         """What was measured so far."""
-        self.paused = False
         self.stopped = False
         self._recorded = events
         self._speed = speed
 
-    def order(self, order: Order) -> None:
-        if order == "stop":
-            self.stopped = True
-        elif order in ("pause", "resume"):
-            self.paused = order == "pause"
+    def order(self, order: str) -> None:
+        self.stopped = order == "stop"
 
     async def events(self) -> AsyncGenerator[Event, None]:
-        at_s, candidate, paused = 0.0, "", False
+        at_s = 0.0
         for event in self._recorded:
             due_s = clock.monotonic() + (event.at_s - at_s) / self._speed
-            next_candidate = event.step.candidate if isinstance(event, StepStarted) else ""
-            while not self.stopped:
-                if paused != self.paused:
-                    paused = self.paused
-                    yield PauseChanged(at_s, paused)
-                    continue
-                # As in a real run, the candidate that is being measured is finished before a pause.
-                holds = paused and next_candidate not in ("", candidate)
-                wait_s = due_s - clock.monotonic()
-                if wait_s <= 0 and not holds:
-                    break
-                await clock.pause(POLL_S if holds else min(wait_s, POLL_S))
+            while not self.stopped and (wait_s := due_s - clock.monotonic()) > 0:
+                await clock.pause(min(wait_s, POLL_S))
             if self.stopped:
                 end = RunEnded(at_s, "stopped", ended_text(self.result))
                 self.result = fold(self.result, (end,))
                 yield end
                 return
             at_s = event.at_s
-            if isinstance(event, StepStarted):
-                candidate = next_candidate
             self.result = fold(self.result, (event,))
             yield event

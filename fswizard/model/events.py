@@ -9,7 +9,6 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from fswizard.language import N_
 from fswizard.model.analysis import Analysis, AnswerKind, MoreTime
 from fswizard.model.plan import Plan
 from fswizard.model.recipe import Amount
@@ -116,17 +115,6 @@ class RatioUpdated(Event):
 @dataclass(frozen=True, slots=True)
 class DoubtRaised(Event):
     doubt: Doubt
-
-
-@dataclass(frozen=True, slots=True)
-class PauseChanged(Event):
-    """The user paused the run before its next trial, or resumed it."""
-
-    paused: bool
-
-
-ON_REQUEST = N_("skipped on request")
-"""Reason of a `StepSkipped` that removes the candidate from the run; any other reason skips only that step."""
 
 
 @dataclass(frozen=True, slots=True)

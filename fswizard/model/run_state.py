@@ -11,13 +11,11 @@ from fswizard.language import N_, _
 from fswizard.model.analysis import Analysis, MoreTime, Ratio
 from fswizard.model.estimates import Outlook, expected, looked_at, outlook, round_bytes
 from fswizard.model.events import (
-    ON_REQUEST,
     AmountsChosen,
     CommandFinished,
     CommandStarted,
     DoubtRaised,
     Event,
-    PauseChanged,
     RatioUpdated,
     RoundDiscarded,
     RoundFinished,
@@ -78,7 +76,6 @@ class RunState:
     at_s: float = 0.0
     began_s: float = 0.0
     """Time of the first event since the run was started or resumed."""
-    paused: bool = False
     step: Step | None = None
     progress: StepProgressed | None = None
     """Latest progress of the step; None before any."""
@@ -96,8 +93,6 @@ class RunState:
     """Candidates in their order a round earlier, best first."""
     more: MoreTime | None = None
     log: tuple[LogEntry, ...] = ()
-    skipped: tuple[str, ...] = ()
-    """Candidates that the user skipped."""
     rounds_began_s: float | None = None
     """Time of the first step of a round since the run was started or resumed; None before it."""
     trial: tuple[int, str] = (0, "")
@@ -169,13 +164,11 @@ class RunState:
         """Number of candidates that are still measured."""
         if self.ended:
             return 0
-        gone = {*self.skipped, *(failure.candidate for failure in self.result.failures)}
+        gone = {failure.candidate for failure in self.result.failures}
         return sum(name not in gone for name in self.result.candidates_left)
 
     def out(self, candidate: str) -> str:
         """Why a candidate is no longer measured, in a word; empty if it still is."""
-        if candidate in self.skipped:
-            return N_("skipped")
         failed = any(failure.candidate == candidate for failure in self.result.failures)
         return N_("dropped") if candidate not in self.result.candidates_left and not failed else ""
 
@@ -206,10 +199,6 @@ class RunState:
                 state = replace(state, analysis=analysis, more=more, order_before=before)
             case RoundFinished():
                 state = state._round_over()
-            case PauseChanged():
-                state = replace(state, paused=event.paused)
-            case StepSkipped(_, step, reason) if step.candidate and reason == ON_REQUEST:
-                state = replace(state, skipped=(*state.skipped, step.candidate))
             case RunEnded(outcome=outcome):
                 share = 1.0 if outcome in ("finished", "time-up", "budget-used") else state.run_fraction
                 state = replace(state, ended=event, run_fraction=share)
@@ -227,9 +216,7 @@ class RunState:
             plan=plan,
             outlook=expected(plan, result),
             began_s=event.at_s,
-            paused=False,
             run_fraction=0.0,
-            skipped=tuple(name for name in self.skipped if name not in result.candidates_left),
             rounds_began_s=None,
             trial=(0, ""),
             trials=0,

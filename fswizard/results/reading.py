@@ -19,7 +19,6 @@ from fswizard.model.events import (
     CommandStarted,
     DoubtRaised,
     Event,
-    PauseChanged,
     RatioUpdated,
     RoundDiscarded,
     RoundFinished,
@@ -53,7 +52,7 @@ KINDS: Mapping[str, type[Event]] = {
 """Events that change the result."""
 UNREAD = tuple(
     f'{{"type":"{kind.__name__}",'.encode()
-    for kind in (StepProgressed, StepStarted, StepSkipped, CommandStarted, CommandFinished, RatioUpdated, PauseChanged)
+    for kind in (StepProgressed, StepStarted, StepSkipped, CommandStarted, CommandFinished, RatioUpdated)
 )
 """Prefixes of lines to skip: events that are displayed only during the run."""
 WHERE_RESULTS_ARE = N_("`fswizard history` lists the results.")

@@ -52,7 +52,7 @@ class FollowedRun:
         self.plan = started.plan
 
     def order(self, order: str) -> None:
-        """Order the run to pause, resume, skip, stop or cancel."""
+        """Order the run to stop or cancel."""
         give_order(self.path, order)
 
     async def events(self) -> AsyncGenerator[Event, None]:

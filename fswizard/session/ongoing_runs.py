@@ -122,7 +122,7 @@ def _enter(plan: Plan, result: Path, folder: Path, undo: contextlib.ExitStack) -
 
 
 def give_order(result: Path, order: str) -> None:
-    """Order the run that writes to a result file to pause, resume, skip, stop or cancel; ignored if it has ended."""
+    """Order the run that writes to a result file to stop or cancel; ignored if it has ended."""
     for run in ongoing():
         if run.result == str(result.absolute()):
             pipe = _folder() / f"{run.name}.orders"

@@ -24,7 +24,7 @@ from fswizard.engines import WorkloadDisturbed
 from fswizard.errors import FswizardError, RunFailed
 from fswizard.language import N_, _, in_english
 from fswizard.model.estimates import BARE_SHARE, affordable_rounds, another_round_fits
-from fswizard.model.events import ON_REQUEST, AmountsChosen, Event, PauseChanged, RunEnded, RunStarted, fold
+from fswizard.model.events import AmountsChosen, Event, RunEnded, RunStarted, fold
 from fswizard.model.metrics import BARE_WRITTEN, DIRECT_CACHED, TRIAL_WRITTEN, Metric
 from fswizard.model.plan import Plan, Trial
 from fswizard.model.result import Doubt, Outcome, Result
@@ -84,38 +84,13 @@ class Session:
         self._queue: asyncio.Queue[Event | None] = asyncio.Queue()
         self._writer: ResultWriter | None = None
         self._main: asyncio.Task[None] | None = None
-        self._trial: asyncio.Task[bool] | None = None
         self._ended_by: Outcome | None = None
-        self._going = asyncio.Event()
-        self._going.set()
         self._trials_s: list[float] = []
         """Durations of the trials so far, without the workloads that are not measured in every round."""
-        self._skipped: set[str] = set()
         self._out: set[str] = set()
-        """Candidates that were skipped, or failed in a round that counts."""
+        """Candidates that failed in a round that counts."""
         self._last = ""
         """The candidate that was measured last."""
-
-    def pause(self) -> None:
-        """Pause before the next trial; the current trial is completed, as a measurement cannot be paused."""
-        if not self.paused:
-            self._going.clear()
-            self._emit(PauseChanged(self._emitter.at_s, True))
-
-    def resume(self) -> None:
-        if self.paused:
-            self._going.set()
-            self._emit(PauseChanged(self._emitter.at_s, False))
-
-    @property
-    def paused(self) -> bool:
-        return not self._going.is_set()
-
-    def skip(self) -> None:
-        """Exclude the current candidate from the rest of the run."""
-        if self._trial is not None and self._emitter.trial.candidate:
-            self._skipped.add(self._emitter.trial.candidate)
-            self._trial.cancel()
 
     def stop(self, outcome: Outcome = "stopped") -> None:
         """End the run now, undo everything, and keep the measured values."""
@@ -144,16 +119,10 @@ class Session:
                     await self._main
 
     def _take_orders(self, orders: int) -> None:
-        does: dict[bytes, Callable[[], None]] = {
-            b"pause": self.pause,
-            b"resume": self.resume,
-            b"skip": self.skip,
-            b"stop": self.stop,
-            b"cancel": partial(self.stop, "cancelled"),
-        }
+        outcomes: dict[bytes, Outcome] = {b"stop": "stopped", b"cancel": "cancelled"}
         for order in os.read(orders, MOST_ORDER_BYTES).splitlines():
-            if order in does:
-                does[order]()
+            if order in outcomes:
+                self.stop(outcomes[order])
 
     def _emit(self, event: Event) -> None:
         """Append an event to the result file, then pass it on."""
@@ -276,7 +245,7 @@ class Session:
         if why:
             self._emitter.doubt(why)
             self._emitter.discarded(number, why.text)
-            self._out = set(self._skipped)
+            self._out.clear()
 
     def _trial_s(self, number: int) -> float:
         """Expected duration of a trial in a round, from the trials so far."""
@@ -290,7 +259,6 @@ class Session:
         trials = trial_order(plan, number, names, self.result.trials, self._last)
         bare_after = random.Random(f"{plan.seed}/bare/{number}").choice(trials)
         for trial in trials:
-            await self._going.wait()
             await let_rest(plan, prepared.devices, emitter)
             emitter.trial, self._last = trial, trial.candidate
             try:
@@ -307,17 +275,8 @@ class Session:
         """Run a trial; False if the candidate is out of the run."""
         checked = any(s.metric == DIRECT_CACHED.name and s.candidate == trial.candidate for s in self.result.samples)
         began_s = self._emitter.now_s
-        self._trial = asyncio.create_task(run_trial(self.plan, trial, prepared, self._emitter, first=not checked))
-        try:
-            with self._counting(TRIAL_WRITTEN, partial(prepared.written_bytes, self.plan.candidate(trial.candidate))):
-                stays = await self._trial
-        except asyncio.CancelledError:
-            if self._ended_by or trial.candidate not in self._skipped:
-                raise
-            self._emitter.skipped(ON_REQUEST)
-            return False
-        finally:
-            self._trial = None
+        with self._counting(TRIAL_WRITTEN, partial(prepared.written_bytes, self.plan.candidate(trial.candidate))):
+            stays = await run_trial(self.plan, trial, prepared, self._emitter, first=not checked)
         self._trials_s.append(self._emitter.now_s - began_s - self.plan.recipe.occasional_s(trial.round))
         return stays
 

@@ -9,7 +9,7 @@ import os
 from collections.abc import AsyncGenerator, Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from fswizard.errors import FswizardError, UsageError
 from fswizard.language import _, listing
@@ -35,9 +35,6 @@ if TYPE_CHECKING:
     from fswizard.filesystems import Availability
     from fswizard.results import Entry
     from fswizard.session import OngoingRun, Resumption
-
-Order = Literal["pause", "resume", "skip", "stop"]
-"""Orders to a run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +70,7 @@ class RunHandle(Protocol):
         """All events from its beginning to its end."""
         ...
 
-    def order(self, order: Order) -> None: ...
+    def order(self, order: str) -> None: ...
 
 
 class Backend:

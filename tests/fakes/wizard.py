@@ -27,7 +27,7 @@ from fswizard.results import Entry, Header
 from fswizard.session import OngoingRun, Resumption
 from fswizard.session.resuming import COMPLETE
 from fswizard.tui.app import FswizardApp
-from fswizard.tui.backend import Backend, Order
+from fswizard.tui.backend import Backend
 from fswizard.tui.choices import WizardChoices
 from fswizard.tui.monitor import RunMonitor
 from tests.fakes.desktop import drives
@@ -80,14 +80,8 @@ class FakeSession(Replay):
             events = (*events, replace(end, at_s=math.inf))
         speed = EVENT_S / event_s if event_s else math.inf
         super().__init__(Path("/results/run.jsonl"), events, speed=speed)
-        self.skipped = 0
         self.left = False
         """Nobody follows it any more."""
-
-    def order(self, order: Order) -> None:
-        super().order(order)
-        if order == "skip":
-            self.skipped += 1
 
     async def events(self) -> AsyncGenerator[Event, None]:
         try:

@@ -18,8 +18,6 @@ from fswizard.demo.app import DemoApp
 from fswizard.demo.machine import DemoMachine
 from fswizard.demo.replay import Replay
 from fswizard.model.analysis import LEVEL
-from fswizard.model.events import StepStarted
-from fswizard.system import clock
 from fswizard.tui.backend import Backend
 from fswizard.tui.screens.dialogs import QuestionScreen
 from tests.fakes.wizard import Clock
@@ -135,20 +133,6 @@ async def test_a_replay_has_the_recorded_events_or_those_until_it_was_stopped() 
             replay.order("stop")
     assert len(events) == 201
     assert replay.result.outcome == "stopped"
-
-
-async def test_a_paused_replay_finishes_with_the_filesystem_that_is_measured(monkeypatch: pytest.MonkeyPatch) -> None:
-    async def wait(_seconds: float) -> None:
-        raise TimeoutError
-
-    monkeypatch.setattr(clock, "pause", wait)
-    replay, steps = replayed(), []
-    with pytest.raises(TimeoutError):
-        async for event in replay.events():
-            if isinstance(event, StepStarted) and event.step.candidate:
-                steps.append(event.step.candidate)
-                replay.order("pause")
-    assert len(steps) > 1 and len(set(steps)) == 1
 
 
 @pytest.mark.parametrize("name", stories())

@@ -7,7 +7,6 @@ from dataclasses import replace
 from fswizard.advice import conclude
 from fswizard.model.analysis import Analysis, Ratio
 from fswizard.model.events import (
-    ON_REQUEST,
     CommandFinished,
     CommandStarted,
     DoubtRaised,
@@ -19,7 +18,6 @@ from fswizard.model.events import (
     Step,
     StepFailed,
     StepProgressed,
-    StepSkipped,
     StepStarted,
 )
 from fswizard.model.result import Doubt, Failure
@@ -82,12 +80,11 @@ def test_a_program_that_ends_completes_the_line_of_its_start() -> None:
     assert after(CommandStarted(1.0, 1, argv, as_root=True), ended).log == (ended,)
 
 
-def test_dropped_and_skipped_candidates_are_told_apart() -> None:
+def test_dropped_and_failed_candidates_are_told_apart() -> None:
     analysis = Analysis(overall=(Ratio("ext4", "ext4", "", 1.0),), dropped=("xfs",), rounds=3)
-    skipped = StepSkipped(9.5, Step(3, "workload", "", 1, "ext4"), ON_REQUEST)
-    state = after(RatioUpdated(9.0, analysis), RoundFinished(9.0, 3, ("ext4",)), skipped)
+    state = after(RatioUpdated(9.0, analysis), RoundFinished(9.0, 3, ("ext4",)))
     assert state.out("xfs") == "dropped"
-    assert state.out("ext4") == "skipped"
+    assert state.out("ext4") == ""
     assert after(RoundFinished(9.0, 3, ("ext4", "xfs"))).out("xfs") == ""
     failure = Failure(1, "xfs", "write", "ENOSPC", "The volume is full.")
     state = after(StepFailed(2.0, Step(1, "workload", "", 1, "xfs"), failure), RoundFinished(3.0, 1, ("ext4",)))
@@ -95,7 +92,7 @@ def test_dropped_and_skipped_candidates_are_told_apart() -> None:
     assert state.out("xfs") == "", "it failed"
     state = after(*recorded("smr-fileserver"))
     assert any("once more" in entry.text for entry in state.log if isinstance(entry, LogNote))
-    assert (state.out("nilfs2"), state.skipped) == ("", ()), "it was tried again"
+    assert state.out("nilfs2") == "", "it was tried again"
 
 
 def test_doubts_discarded_rounds_and_the_end_leave_a_line_each() -> None:

@@ -30,7 +30,7 @@ from fswizard.tui.screens.purpose import proposed
 from fswizard.tui.screens.result import ResultScreen
 from fswizard.tui.screens.workloads import WorkloadsScreen
 from fswizard.tui.steps import steps_for
-from fswizard.tui.widgets.bars import StepBar, all_keys
+from fswizard.tui.widgets.bars import StepBar
 from fswizard.tui.widgets.options import Options
 from fswizard.tui.widgets.table import Facts, Table
 from tests.fakes.wizard import ARCHIVE, NEW, RECIPES, SSD, FakeMachine, app, chosen
@@ -342,28 +342,10 @@ async def test_a_question_that_the_end_of_the_run_answers_goes_and_its_keys_open
         await until(pilot, lambda: isinstance(app_.screen, ExportScreen), "the export")
 
 
-async def test_pause_skip_and_log_reach_a_run_that_can_be_left_alone_and_returned_to() -> None:
+async def test_the_log_opens_beside_a_run_that_can_be_left_alone_and_returned_to() -> None:
     machine = FakeMachine(event_s=0.01)
     async with app(machine=machine).run_test(size=SIZE) as pilot:
         await to_the_run(pilot)
-        session, state = machine.sessions[0], lambda: wizard(pilot).running.state
-        await until(pilot, lambda: bool(state().step and state().step.candidate), "a candidate")
-        await pilot.press("space")
-        assert session.paused
-        await shows(pilot, "Paused")
-        await pilot.press("s")
-        await shows(pilot, "from now on")
-        await pilot.press("escape", "s")
-        await shows(pilot, "from now on")
-        assert session.skipped == 0
-        await pilot.press("down", "enter")
-        await until(pilot, lambda: session.skipped == 1, "the order to skip")
-        await pilot.press("space")
-        assert not session.paused
-        assert "pause" not in footer(pilot.app)
-        assert {"pause", "log"} <= set(all_keys(pilot.app.screen).split())
-        menu = {each.title for each in wizard(pilot).get_system_commands(pilot.app.screen)}
-        assert {"Log", "Skip"} <= menu
         await pilot.press("l")
         await until(pilot, lambda: isinstance(pilot.app.screen, LogScreen), "the log")
         await pilot.press("escape")
@@ -382,7 +364,7 @@ async def test_pause_skip_and_log_reach_a_run_that_can_be_left_alone_and_returne
         await at_step(pilot, "run")
         assert wizard(pilot).measuring, "keep watching is the default"
         await pilot.press("x", "down", "enter")
-        await until(pilot, lambda: session.left, "clean-up")
+        await until(pilot, lambda: machine.sessions[0].left, "clean-up")
         assert wizard(pilot).running.state.outcome == "stopped"
 
 

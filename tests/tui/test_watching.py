@@ -32,14 +32,12 @@ async def test_the_first_screen_lists_it_and_enter_shows_it_live() -> None:
         assert not fake.sessions[0].stopped
 
 
-async def test_it_is_paused_and_stopped_from_there() -> None:
+async def test_it_is_stopped_from_there() -> None:
     fake = machine()
     watching = FswizardApp(fake, watching=ELSEWHERE)
     async with watching.run_test(size=(100, 30)) as pilot:
         await at_step(pilot, "run")
         session = fake.sessions[0]
-        await pilot.press("space")
-        await shows(pilot, "Paused")
         await pilot.press("x")
         await shows(pilot, "Keep watching")
         await pilot.press("down", "enter")

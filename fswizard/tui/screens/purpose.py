@@ -39,7 +39,7 @@ PURPOSES: dict[Purpose, tuple[str, str, str]] = {
 OTHERS: tuple[Purpose, ...] = ("compare", "smr")
 """Purposes that do not compare filesystems on a disk."""
 EARLIER = {
-    "ongoing": (N_("In progress"), N_("shows this run live. You can pause or stop it there, or just watch.")),
+    "ongoing": (N_("In progress"), N_("shows this run live. You can stop it there, or just watch.")),
     "left": (
         N_("Left behind by a run that was killed"),
         N_("removes what the run left on the disk. Its results so far stay in the history."),

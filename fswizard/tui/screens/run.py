@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from textual import getters, work
+from textual import getters
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical
@@ -17,7 +17,7 @@ from fswizard.model.plan import INTERVAL_ROUNDS
 from fswizard.model.run_state import LogNote
 from fswizard.model.units import duration_text
 from fswizard.report.writes import budget_text
-from fswizard.tui.drawing import filled, text
+from fswizard.tui.drawing import text
 from fswizard.tui.monitor import RunMonitor
 from fswizard.tui.screens.base import StepScreen
 from fswizard.tui.screens.log import MARKS
@@ -48,15 +48,12 @@ class RunScreen(StepScreen):
         "The race shows each workload on one time line. Every trial is a column in its filesystem's colour: the "
         "higher, the closer to the best result of that workload so far. Its shape is the throughput over time. The "
         "dotted line is the disk without a filesystem, where that was measured.\n\n"
-        "space pauses before the next filesystem, as a running test can't be halted. s skips the current filesystem "
-        "from now on. x stops and keeps the results so far. l shows every program that ran, with its output. "
+        "x stops and keeps the results so far. l shows every program that ran, with its output. "
         "L quits and leaves the run going: `fswizard watch` shows it again.\n\n"
         "Click an earlier step to look around while the run continues."
     )
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "forward", N_("result")),
-        Binding("space", "pause", N_("pause"), show=False),
-        Binding("s", "skip", N_("skip")),
         Binding("l", "log", N_("log"), show=False),
         Binding("x", "stop", N_("stop")),
         Binding("L", "leave_alone", N_("quit, run goes on"), show=False),
@@ -142,7 +139,7 @@ class RunScreen(StepScreen):
         return text((" · ", "$muted")).join(parts)
 
     def _remark(self) -> Content:
-        """Remark on a run that is paused, being stopped, or over; otherwise empty."""
+        """Remark on a run that is being stopped, or over; otherwise empty."""
         monitor = self._run
         state, problem = monitor.state, monitor.problem
         if state.ended:
@@ -151,12 +148,6 @@ class RunScreen(StepScreen):
             stopping = (f"{_('Stopping:')} ", "bold $text-warning")
             message = _(state.step.title) if state.step else ""
             return text(stopping, f"{_('removing everything the run made.')} ", (message, "$muted"))
-        if state.paused:
-            return filled(
-                _("{paused} before the next filesystem; the current one finishes first. {key} resumes."),
-                paused=(p_("of a run", "Paused"), "bold $text-warning"),
-                key=("space", "bold $text-primary"),
-            )
         return Content("")
 
     def _times(self) -> str:
@@ -197,41 +188,13 @@ class RunScreen(StepScreen):
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         over = self._run.state.ended is not None
-        if action == "skip" and not self._run.run.outlives:  # of a demo, which is not measured
-            return False
-        if action in ("pause", "skip", "stop"):
+        if action == "stop":
             return not over and not self._run.stopping
         if action == "leave_alone":
             return not over and self._run.run.outlives
         if action == "forward":
             return over and self.wizard.result is not None
         return super().check_action(action, parameters)
-
-    def action_pause(self) -> None:
-        self._run.run.order("resume" if self._run.state.paused else "pause")
-
-    @work(group="skip")
-    async def action_skip(self) -> None:
-        """Ask before skipping the candidate, which is final."""
-        from fswizard.tui.screens.dialogs import QuestionScreen
-
-        step = self._run.state.step
-        if step is None or not step.candidate:
-            return
-        name = step.candidate
-        question = _("{candidate} is not measured any more in this run. Its figures so far are kept.", candidate=name)
-        answers = {
-            "stay": _("Leave {candidate} in", candidate=name),
-            "skip": _("Skip {candidate} from now on", candidate=name),
-        }
-        if await self.wizard.push_screen_wait(QuestionScreen(_("Skip it?"), question, answers)) != "skip":
-            return
-        step = self._run.state.step
-        if step is not None and step.candidate == name:
-            self._run.run.order("skip")
-        else:
-            late = _("{candidate} was done meanwhile; press s when it is measured again.", candidate=name)
-            self.notify(late, markup=False)
 
     def action_leave_alone(self) -> None:
         """Quit without stopping the run, which `fswizard watch` shows again."""

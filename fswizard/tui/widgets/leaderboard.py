@@ -79,7 +79,7 @@ def _verdict(state: RunState, ratio: Ratio) -> Content:
     if ratio.verdict == "failed":
         return signed("failed")
     if out := state.out(ratio.candidate):
-        return text((f"{'»' if out == 'skipped' else '✂'} {_(out)}", "$muted"))
+        return text((f"✂ {_(out)}", "$muted"))
     if ratio.candidate == state.plan.baseline:
         return text((f"◆ {_('baseline')}", "$muted"))
     if ratio.ratio <= 0:

@@ -116,7 +116,7 @@ def test_the_whole_wizard_from_the_first_question_to_the_recommendation(
     terminal.press("Enter")
     terminal.shows("[sudo] password")
     terminal.enter(PASSWORD)
-    terminal.shows("space pause")
+    terminal.shows("x stop")
     found = terminal.shows("● Result", limit_s=RUN_S)
     assert "● Result" in found
     terminal.shows("ext4")
