@@ -40,9 +40,9 @@ async def test_two_marked_results_stand_side_by_side_the_earlier_one_first() -> 
         await shows(pilot, "Two are marked")
         await pilot.press("c")
         await shows(pilot, "Two results side by side")
-        await shows(pilot, "Before 2025-06-30 09:41")
-        await shows(pilot, "After  2025-12-31 18:20")
-        await shows(pilot, "Changed kernel")
+        said = " ".join(screen_text(pilot.app).split())
+        assert "Before 2025-06-30 09:41" in said and "After 2025-12-31 18:20" in said
+        assert "Changed kernel" in said
         await pilot.press("end")
         await shows(pilot, "Ratios are after over before")
         assert "1.25 (" in screen_text(pilot.app)

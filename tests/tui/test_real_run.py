@@ -17,7 +17,6 @@ from fswizard.tui.app import FswizardApp
 from fswizard.tui.screens.dialogs import LeaveScreen
 from fswizard.tui.screens.locations import LocationsScreen
 from fswizard.tui.widgets.options import Options
-from fswizard.tui.widgets.report import Report
 from tests.fakes.host import ModelHost, idle_runs, use
 from tests.loop.machine_state import left_of_a_run
 from tests.loop.small_machine import LASTING, QUICK, SmallMachine
@@ -70,7 +69,7 @@ async def test_an_array_over_two_images_is_measured_beside_one_disk_alone(tmp_pa
         assert {s.candidate for s in result.samples if s.primary and s.round} == {"ext4", "btrfs:raid1"}
         await shows(pilot, "Random writes")
         await pilot.press("d")
-        details = pilot.app.screen.query_one(Report)
+        details = pilot.app.screen.query_one("#report")
         await pilot.resize_terminal(120, 400)
         await settled(pilot)
         report = screen_text(pilot.app)

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import html
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import replace
-from io import StringIO
 from pathlib import Path
 
 import pytest
-from rich.console import Console
 
 from fswizard import results
 from fswizard.advice import conclude
@@ -21,12 +19,10 @@ from fswizard.model.filesystem import Candidate
 from fswizard.model.plan import Member, Target
 from fswizard.model.result import Result
 from fswizard.report import FORMATS, content, render
-from fswizard.report.blocks import Block
 from fswizard.stats import analyse
 from fswizard.tui import drawing
 from fswizard.tui.screens.history import answer_of
 from fswizard.tui.screens.result import answer_lines
-from fswizard.tui.widgets.report import drawn
 from tests.builders import make_filesystem, make_plan, make_result, make_samples, make_workload, write_result
 from tests.fakes.command_line import fswizard
 from tests.tui.screenshots import result as recorded_result
@@ -93,22 +89,12 @@ EACH = pytest.mark.parametrize("make", RESULTS.values(), ids=RESULTS)
 
 
 def said(findings: Findings) -> dict[str, str]:
-    """What the wizard and each format for people say, without their markup."""
+    """What each format for people says, without its markup; the wizard's details are the text."""
     page = re.sub(r"<(?:/[^>]*|[a-z][^>]*)>", " ", render(findings, "html"))
     names = ("text", "markdown", "bbcode")
     texts = {name: render(findings, name, full=True) for name in names}
-    _answer, *details = content.full(findings)
     texts["markdown"] = re.sub(r"\\(.)", r"\1", texts["markdown"])
-    wizard = f"{answered(findings)}\n{plain((content.figures(findings), *details))}"
-    return {"wizard": wizard, "html": html.unescape(page), **texts}
-
-
-def plain(blocks: Iterable[Block]) -> str:
-    """What the wizard's details say."""
-    console = Console(width=1000, file=StringIO())
-    console.print(drawn(blocks))
-    assert isinstance(console.file, StringIO)
-    return console.file.getvalue()
+    return {"html": html.unescape(page), **texts}
 
 
 def answered(findings: Findings) -> str:

@@ -10,6 +10,7 @@ from typing import ClassVar
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import VerticalScroll
+from textual.widgets import Static
 
 from fswizard.language import N_, _
 from fswizard.model.comparison import Comparison, Difference
@@ -18,8 +19,8 @@ from fswizard.report.comparison import document
 from fswizard.report.text import paint
 from fswizard.results import Entry
 from fswizard.stats.comparison import compare
+from fswizard.tui.drawing import text
 from fswizard.tui.screens.base import SCROLL, Window
-from fswizard.tui.widgets.report import Report
 
 
 class ComparisonScreen(Window[None]):
@@ -43,7 +44,7 @@ class ComparisonScreen(Window[None]):
     def body(self) -> ComposeResult:
         names = [f"{entry.when}, {entry.what}" for entry in self._entries]
         with VerticalScroll(can_focus=False):
-            yield Report(document(self._comparison, names))
+            yield Static(text(paint(document(self._comparison, names))))
 
     def action_copy(self) -> None:
         def copy(shared: str) -> None:

@@ -18,14 +18,12 @@ from fswizard.language import N_, _, number
 from fswizard.model.analysis import Findings
 from fswizard.model.needs import NEEDS, feature_noun
 from fswizard.model.result import Result
-from fswizard.model.text import harmless
-from fswizard.report import content
+from fswizard.report import content, render
 from fswizard.report.subject import OUTCOMES
 from fswizard.tui.choices import next_value, toggled
 from fswizard.tui.drawing import Piece, answer_mark, lines, text
 from fswizard.tui.screens.base import SCROLL, StepScreen
 from fswizard.tui.widgets.chart import Bars
-from fswizard.tui.widgets.report import Report
 from fswizard.tui.widgets.table import Column, Facts, Row, Table
 
 WEIGHTS = (0.0, 0.5, 1.0, 2.0, 3.0, 5.0)
@@ -54,7 +52,7 @@ def answer_lines(findings: Findings, why_not: str = "") -> Iterator[tuple[Piece,
 
 
 class ResultScreen(StepScreen):
-    """The answer, bars and commands, and on request the whole report. Changed weights and needs update the ranking."""
+    """The answer, bars and commands, and on request the report as text. Weights and needs change the ranking."""
 
     CSS_PATH = "result.tcss"
     HELP = N_(
@@ -112,7 +110,7 @@ class ResultScreen(StepScreen):
                 yield Facts(id="stalls")
                 yield Static(id="commands", markup=False)
             with VerticalScroll(id="details", can_focus=False):
-                yield Report()
+                yield Static(id="report")
             with Vertical(id="adjust"):
                 yield Table(Column(flexible=True), Column(right=True), id="weighed")
                 yield Table(Column(flexible=True), ticks=True, id="needed")
@@ -197,8 +195,7 @@ class ResultScreen(StepScreen):
     def watch_detailed(self) -> None:
         """Show the full report, as in exports."""
         if self.findings is not None and self.detailed:
-            _answer, *rest = content.full(harmless(self.findings))
-            self.query_one(Report).show(rest)
+            self.query_one("#report", Static).update(text(render(self.findings, "text", full=True)))
 
     # Keys
 
