@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import difflib
 import re
-from collections.abc import Iterable
 from dataclasses import replace
 from itertools import combinations
 
 from fswizard.errors import UsageError
-from fswizard.filesystems.layouts import layouts, layouts_of, parse_array
+from fswizard.filesystems.hints import hint, no_option
+from fswizard.filesystems.layouts import layouts_of, parse_array
 from fswizard.filesystems.loader import catalogue, mounted_as
 from fswizard.language import _
 from fswizard.model.filesystem import AGED, Candidate, Filesystem
@@ -21,8 +20,6 @@ _BELOW = re.compile(rf"\s*({'|'.join(PROGRAMS)})\s*(?:[:,]|(?=\+)|$)", re.IGNORE
 """Beginning of the name of a candidate on an array or volume."""
 _NO_OPTION = "defaults"
 """Option in fstab that means no options."""
-_SENSE = re.compile(r"^(?:no[-_]?|a(?=sync)|\^)|\d+")
-"""Parts that turn an option into its opposite or another one: `noatime`, `async`, `^has_journal`, `inode64`."""
 
 
 def parse_candidates(text: str) -> tuple[Candidate, ...]:
@@ -95,14 +92,9 @@ def title_of(name: str) -> str:
 
 def _on_array(maker: str, text: str) -> Candidate:
     """Parse a name after `md:` or `luks,`, such as `raid5,chunk=64K+ext4:noatime` or `cipher=adiantum+ext4`."""
-    layout, plus, filesystem = text.strip().partition("+")
+    layout, __, filesystem = text.strip().partition("+")
     tokens = [token.strip() for token in layout.split(",")]
     array = parse_array(maker, tokens if maker == MD or not layout else ["", *tokens])
-    if not plus:
-        raise UsageError(
-            _("{array} has no filesystem on it.", array=array.name),
-            _("Write {array}+ext4, or another filesystem after the +.", array=array.name),
-        )
     candidate = parse_candidate(filesystem)
     if candidate.array is not None or candidate.filesystem.pool:
         raise UsageError(
@@ -133,9 +125,7 @@ def _on(array: Array | None, candidate: Candidate) -> Candidate:
     """Put a candidate on an array. Raises UsageError if both set the same option."""
     for option in candidate.mkfs_options:
         if array and option.name in array.layout.replaces:
-            text = _("{layout} and {option} can't be combined: the layout sets this itself.",
-                     layout=array.layout.name, option=option.token)  # fmt: skip
-            raise UsageError(text, _("Leave one of them out."))
+            raise _not_combined(candidate.filesystem, array.layout.name, option.token)
     return replace(candidate, array=array)
 
 
@@ -145,16 +135,6 @@ def _find_filesystem(name: str) -> Filesystem:
         return filesystem
     if not name:
         raise UsageError(_("A candidate has no filesystem."), _("Name one of: {names}.", names=", ".join(known)))
-    if "+" in name:
-        lower_layers = [layout.name for layout in layouts().values() if layout.program]
-        layer = name.partition("+")[0].strip()
-        raise UsageError(_("A filesystem can't be put on {what}.", what=safe(layer)), hint(layer, lower_layers))
-    several = re.split(r"[,\s]+", name)
-    if len(several) > 1 and all(mounted_as(one.lower()) for one in several):
-        raise UsageError(
-            _("'{text}' is more than one candidate.", text=safe(name)),
-            _('Put ; between them: "{candidates}".', candidates="; ".join(several)),
-        )
     raise UsageError(_("There is no filesystem {name} in the catalogue.", name=safe(name)), hint(name, known))
 
 
@@ -163,26 +143,8 @@ def _option(filesystem: Filesystem, token: str) -> Option:
     for option in filesystem.options:
         if option.is_meant_by(token):
             return option
-    name, __, value = token.partition("=")
-    if not token:
-        text = _("{filesystem}: an option is empty.", filesystem=filesystem.name)
-        raise UsageError(text, _("Put a single comma between options."))
-    named = [option for option in filesystem.options if option.name == name]
-    if not named:
-        text = _("{filesystem} has no option {option}.", filesystem=filesystem.name, option=safe(token))
-        if mounted_as(token.partition(":")[0].lower()):
-            raise UsageError(text, _("Put ; before another filesystem: ; {filesystem}", filesystem=token))
-        known = dict.fromkeys([*(option.name for option in filesystem.options), *layouts_of(filesystem.name)])
-        raise UsageError(text, hint(token, known))
-    if not any(option.pattern for option in named):
-        text = _("{filesystem}: the option {option} takes no value.", filesystem=filesystem.name, option=name)
-        raise UsageError(text, _("Write {option} alone.", option=name))
-    text = _("{filesystem}: the option {option} needs a value.", filesystem=filesystem.name, option=name)
-    if value:
-        text = _("{filesystem}: the option {option} does not take the value {value}.",
-                 filesystem=filesystem.name, option=name, value=safe(value))  # fmt: skip
-    examples = [example for option in named if not option.unsafe for example in option.tokens if "=" in example]
-    raise UsageError(text, _("For example: {options}.", options=", ".join(examples)))
+    known = [token for option in filesystem.options for token in option.tokens]
+    raise no_option(filesystem.name, token, [*known, *layouts_of(filesystem.name)])
 
 
 def _not_combined(filesystem: Filesystem, first: str, second: str) -> UsageError:
@@ -195,13 +157,3 @@ def _not_combined(filesystem: Filesystem, first: str, second: str) -> UsageError
         ),
         _("Leave one of them out."),
     )
-
-
-def hint(wrong: str, known: Iterable[str]) -> str:
-    """Hint with the known names, and the most similar one unless it is the opposite of `wrong`."""
-    known = list(known)
-    sense = _SENSE.sub("", wrong.lower())
-    close = difflib.get_close_matches(wrong.lower(), [name for name in known if _SENSE.sub("", name) != sense], n=1)
-    if close:
-        return _("Did you mean {name}? Known: {names}.", name=close[0], names=", ".join(known))
-    return _("Known: {names}.", names=", ".join(known))

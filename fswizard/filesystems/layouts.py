@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib import resources
@@ -10,6 +11,7 @@ from types import MappingProxyType
 import tomli
 
 from fswizard.errors import UsageError
+from fswizard.filesystems.hints import no_option
 from fswizard.language import N_, _, n_
 from fswizard.model.codec import from_json
 from fswizard.model.layout import Array, Layout
@@ -42,26 +44,17 @@ def parse_array(maker: str, tokens: Sequence[str]) -> Array:
             _("There is no layout {layout}.", layout=f"{maker}:{safe(word)}"), _("Known: {names}.", names=names)
         )
     layout = known[word]
-    chosen = {}
+    tokens_of = {option.name: [f"{option.name}={value}" for value in option.values] for option in layout.options}
+    chosen: dict[str, str] = {}
     for token in rest:
         name, __, value = token.partition("=")
-        if name in chosen:
-            raise UsageError(_("{layout}: an option was named twice.", layout=layout.name), _("Name each one once."))
+        if token not in tokens_of.get(name, ()) or name in chosen:
+            raise no_option(layout.name, token, itertools.chain.from_iterable(tokens_of.values()))
         chosen[name] = value
     options = {}
     for option in layout.options:
-        value = chosen.pop(option.name, option.values[0])
-        if value not in option.values:
-            text = _("{layout}: {option} does not take the value {value}.",
-                     layout=layout.name, option=option.name, value=safe(value))  # fmt: skip
-            raise UsageError(text, _("One of: {values}.", values=", ".join(option.values)))
-        if value != option.values[0]:
-            options[option.name] = value
-    for token in rest:
-        if token.partition("=")[0] in chosen:
-            offered = [f"{option.name}=VALUE" for option in layout.options]
-            text = _("{layout} does not take {option}.", layout=layout.name, option=safe(token))
-            raise UsageError(text, _("It takes: {options}.", options=", ".join(offered)))
+        if chosen.get(option.name, option.values[0]) != option.values[0]:
+            options[option.name] = chosen[option.name]
     return Array(layout, options)
 
 

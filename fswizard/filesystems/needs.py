@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fswizard.errors import UsageError
-from fswizard.filesystems.candidates import hint
+from fswizard.filesystems.hints import hint
 from fswizard.language import _
 from fswizard.model.needs import NEEDS
 from fswizard.model.text import safe

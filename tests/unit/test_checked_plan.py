@@ -109,7 +109,7 @@ def test_a_directory_is_measured_as_the_filesystem_that_it_lies_on_now(tmp_path:
         pytest.param((*IMAGE, "others"), [{"path": "/x"}] * 12, "isn't a valid target", id="members"),
         pytest.param((*CANDIDATE, "name"), "../../etc", "no filesystem ../../etc", id="candidate"),
         pytest.param((*CANDIDATE, "name"), "ext4:x\x1b[2J", "no option", id="escapes in a candidate"),
-        pytest.param((*CANDIDATE, "name"), "ext4:,noatime", "an option is empty", id="an empty option"),
+        pytest.param((*CANDIDATE, "name"), "ext4:,noatime", "has no option", id="an empty option"),
         pytest.param((*CANDIDATE, "name"), "btrfs: noatime", "isn't the name of a candidate", id="another spelling"),
         pytest.param((*CANDIDATE, "name"), "md:raid5+ext4", "devices", id="an array on one disk"),
     ],
