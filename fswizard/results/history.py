@@ -90,9 +90,7 @@ def new_path(plan: Plan) -> Path:
 
 def all_results() -> tuple[Entry, ...]:
     """Results of earlier runs, newest first. Only first and last lines are read; other files are skipped."""
-    directory = results_directory()
-    paths = directory.glob(f"*{SUFFIX}") if directory.is_dir() else ()
-    entries = [entry for path in paths if (entry := _entry(path))]
+    entries = [entry for path in results_directory().glob(f"*{SUFFIX}") if (entry := _entry(path))]
     return tuple(sorted(entries, key=lambda entry: (entry.header.started, entry.path.name), reverse=True))
 
 
