@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -9,12 +10,13 @@ import pytest
 from textual.pilot import Pilot
 
 from fswizard.model.analysis import Answer
+from fswizard.model.plan import Target
 from fswizard.results import all_results, new_path
 from fswizard.stats import analyse
 from fswizard.tui.backend import Backend
 from fswizard.tui.screens.comparison import to_share
 from fswizard.tui.screens.history import HistoryScreen
-from tests.builders import make_drive, make_plan, make_result, write_result
+from tests.builders import make_candidate, make_drive, make_plan, make_result, write_result
 from tests.fakes.two_runs import TwoRuns
 from tests.fakes.wizard import FakeMachine, app
 from tests.tui.driving import footer, screen_text, shows, until
@@ -58,6 +60,20 @@ def test_a_copied_comparison_of_two_disks_says_so_without_their_serial_numbers()
     copied = to_share((results[0], results[1]), ("one day", "another day"))
     assert "Not measured alike: disk first → second" in copied
     assert "23" not in copied
+
+
+def test_a_copied_comparison_has_each_directorys_own_figures_without_its_name() -> None:
+    target, levels = Target("directory", "/srv/a"), {"/srv/a": 100.0, "/srv/b": 200.0, "/srv/c": 400.0}
+    results = []
+    for directories in (("/srv/a", "/srv/b"), ("/srv/b", "/srv/c")):
+        candidates = [replace(make_candidate("ext4"), name=name, directory=name) for name in directories]
+        figures = {name: (levels[name], 1.01 * levels[name], 0.99 * levels[name]) for name in directories}
+        plan = replace(make_plan(("ext4",), target=target), candidates=tuple(candidates), baseline=directories[0])
+        results.append(make_result(figures, plan=plan))
+    copied = to_share((results[0], results[1]), ("one day", "another day"))
+    assert "1.00 (" in copied
+    assert "2.00 (" not in copied
+    assert "/srv" not in copied
 
 
 async def test_two_at_most_are_marked_and_one_is_not_compared() -> None:

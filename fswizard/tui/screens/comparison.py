@@ -59,7 +59,14 @@ def to_share(results: tuple[Result, Result], dates: Sequence[str]) -> str:
     """The comparison as text, without what names the machine, its owner or a single disk."""
     from fswizard.sharing import shareable
 
-    comparison = compare(*map(shareable, results))
+    # Directories are numbered in it, so each must have the same number in both.
+    first, second = (frozenset(candidate.name for candidate in result.plan.candidates) for result in results)
+    alike = []
+    for result in results:
+        common = [candidate for candidate in result.plan.candidates if candidate.name in first & second]
+        common.sort(key=lambda candidate: candidate.name)
+        alike.append(shareable(replace(result, plan=replace(result.plan, candidates=tuple(common)))))
+    comparison = compare(*alike)
     serials = {result.plan.drive.serial for result in results if result.plan.drive}
     if len(serials) > 1 and not any(one.what == _("disk") for one in comparison.differences):
         other = Difference(_("disk"), _("first"), _("second"), unlike=True)
