@@ -33,7 +33,6 @@ class Fswizard(Command):
 
     PROGNAME = "fswizard"
     demo = cli.Flag("--demo", help=_("show recorded runs, without root, disks or fio: nothing here is touched"))
-    only_run = cli.Flag("--only-run", requires=["--demo"], help=_("start the demo with its run"))
     real_time = cli.Flag("--real-time", requires=["--demo"], help=_("show the run as slowly as it was, not 10× faster"))
 
     def main(self, *words: str) -> int:
@@ -59,7 +58,7 @@ class Fswizard(Command):
         story = find_story(name) if name else None
         from fswizard.demo.app import run_demo
 
-        return run_demo(story, straight=self.only_run, real_time=self.real_time)
+        return run_demo(story, real_time=self.real_time)
 
 
 for _name, _where in SUBCOMMANDS.items():

@@ -27,12 +27,11 @@ class Watch(Command):
     plain = cli.Flag("--plain", help=_("print lines instead of the full screen, and then the report"))
 
     def main(self, run: str = "") -> int:
-        ongoing = find_ongoing(run)
+        path = Path(find_ongoing(run).result)
         if not self.plain and sys.stdin.isatty() and sys.stdout.isatty():
             from fswizard.tui.app import FswizardApp
 
-            return run_wizard(partial(FswizardApp, watching=ongoing))
-        path = Path(ongoing.result)
+            return run_wizard(partial(FswizardApp, watching=FollowedRun(path)))
         try:
             followed = FollowedRun(path)
             state = asyncio.run(narrated(followed, RunState.of(followed.plan)))

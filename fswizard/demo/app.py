@@ -1,19 +1,20 @@
-"""The wizard on the machine of a story."""
+"""The wizard for recorded runs: it shows them and their results, and leaves out the steps before."""
 
 from __future__ import annotations
 
 from functools import partial
 from typing import Any, ClassVar
 
-from fswizard.demo.machine import DemoMachine
-from fswizard.demo.replay import REAL, TENFOLD
+from fswizard.demo.replay import REAL, TENFOLD, Replay
 from fswizard.demo.stories import Story, stories
+from fswizard.errors import ExitCode
 from fswizard.language import N_, _
 from fswizard.tui import run_wizard
 from fswizard.tui.app import FswizardApp
+from fswizard.tui.choices import WizardChoices
 from fswizard.tui.drawing import Piece, text
-from fswizard.tui.machine import MachineCache
 from fswizard.tui.screens.dialogs import QuestionScreen
+from fswizard.tui.steps import WizardStep
 
 
 class DemoApp(FswizardApp):
@@ -21,22 +22,30 @@ class DemoApp(FswizardApp):
 
     BINDINGS: ClassVar[list[Any]] = [("f3", "gallery", N_("demos"))]
 
-    def __init__(
-        self, story: Story | None = None, *, straight: bool = False, real_time: bool = False, **arguments: Any
-    ) -> None:
-        """`straight`: the run at once, without the questions before it."""
-        self._story = story or next(iter(stories().values()))
+    def __init__(self, story: Story | None = None, *, real_time: bool = False, **arguments: Any) -> None:
+        self._story = story
         self._speed = REAL if real_time else TENFOLD
-        self._asks = story is None
-        self._straight = straight
-        machine = DemoMachine(self._story, speed=self._speed)
-        super().__init__(machine, choices=machine.choices, **arguments)
+        super().__init__(start="run", **arguments)
 
-    def on_mount(self) -> None:
-        if self._asks:
-            self.call_after_refresh(self.action_gallery)
-        elif self._straight:
-            self.call_after_refresh(self._run)
+    @property
+    def steps(self) -> tuple[WizardStep, ...]:
+        return super().steps[-2:]
+
+    @property
+    def banner(self) -> str:
+        if self._story is None:
+            return ""
+        pace = _("in real time") if self._speed == REAL else _("{speed}× faster", speed=f"{self._speed:.0f}")
+        return _("Demo on {disk}, {pace}. Nothing here is touched.", disk=_(self._story.disk), pace=pace)
+
+    def visit(self, name: str) -> None:
+        """Show the run or its result; whatever leads to other steps leads to the gallery."""
+        if self.running is not None and name in ("run", "result"):
+            super().visit(name)
+        elif self.running is None and self._story is not None:
+            self._replay(self._story)
+        else:
+            self.action_gallery()
 
     def action_gallery(self) -> None:
         """Choose a story, whose run is shown at once."""
@@ -45,26 +54,26 @@ class DemoApp(FswizardApp):
             more = f"  {_(story.disk)}\n {_(story.text)}"
             answers[name] = text((_(story.title), "bold"), (more, "$muted"))
         words = _("Recorded runs, shown again. Nothing on this machine is touched.")
-        self.push_screen(QuestionScreen(_("Recorded runs"), words, answers), self._show)
+        self.close_windows()
+        self.push_screen(QuestionScreen(_("Recorded runs"), words, answers), self._chosen)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         if action == "gallery":
             return not self.measuring and not isinstance(self.screen, QuestionScreen)
-        return super().check_action(action, parameters)
+        return action != "history" and super().check_action(action, parameters)
 
-    def _show(self, name: str | None) -> None:
-        if name is None:
-            return
-        self._story = stories()[name]
-        machine = DemoMachine(self._story, speed=self._speed)
-        self.backend, self.machine, self.choices = machine, MachineCache(machine), machine.choices
-        self.result = self.result_path = None  # the screen of the run before has that to show until this one begins
-        self._run()
+    def _chosen(self, name: str | None) -> None:
+        if name is not None:
+            self._replay(stories()[name])
+        elif self.running is None:
+            self.exit(int(ExitCode.OK))
 
-    def _run(self) -> None:
-        self.run_worker(self.begin(self.backend.make_plan(self.choices)))
+    def _replay(self, story: Story) -> None:
+        self._story = story
+        self.choices = WizardChoices(drive=story.plan.drive)
+        self.show_run(Replay(story.events, speed=self._speed))
 
 
-def run_demo(story: Story | None, *, straight: bool, real_time: bool) -> int:
+def run_demo(story: Story | None, *, real_time: bool) -> int:
     """Show recorded runs until the user has seen enough; UsageError without a terminal."""
-    return run_wizard(partial(DemoApp, story, straight=straight, real_time=real_time))
+    return run_wizard(partial(DemoApp, story, real_time=real_time))

@@ -19,18 +19,20 @@ class Replay:
     """The events of a recorded run, `speed` times as fast; it can be stopped."""
 
     outlives = False
+    path: Path | None = None
 
-    def __init__(self, path: Path, events: Sequence[Event], *, speed: float = TENFOLD) -> None:
-        """`path` names the run, as that of its result file would; there is no such file."""
+    def __init__(self, events: Sequence[Event], *, speed: float = TENFOLD) -> None:
         started = events[0]
         assert isinstance(started, RunStarted)
-        self.path = path
         self.plan = started.plan
-        self.result = Result(started.environment, started.plan)
-        """What was measured so far."""
         self.stopped = False
         self._recorded = events
+        self._result = Result(started.environment, started.plan)
         self._speed = speed
+
+    def result(self) -> Result:
+        """What was measured so far."""
+        return self._result
 
     def order(self, order: str) -> None:
         self.stopped = order == "stop"
@@ -42,10 +44,10 @@ class Replay:
             while not self.stopped and (wait_s := due_s - clock.monotonic()) > 0:
                 await clock.pause(min(wait_s, POLL_S))
             if self.stopped:
-                end = RunEnded(at_s, "stopped", ended_text(self.result))
-                self.result = fold(self.result, (end,))
+                end = RunEnded(at_s, "stopped", ended_text(self._result))
+                self._result = fold(self._result, (end,))
                 yield end
                 return
             at_s = event.at_s
-            self.result = fold(self.result, (event,))
+            self._result = fold(self._result, (event,))
             yield event

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gzip
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache, cached_property
@@ -11,8 +10,6 @@ from pathlib import Path
 
 from fswizard.errors import UsageError
 from fswizard.language import _
-from fswizard.model.codec import from_json
-from fswizard.model.drive import Drive
 from fswizard.model.events import Event, RunStarted, fold
 from fswizard.model.plan import Plan
 from fswizard.model.result import Result
@@ -68,10 +65,3 @@ def find_story(name: str) -> Story:
         available = _("Available: {names}.", names=", ".join(known))
         raise UsageError(_("There is no demo '{name}'.", name=name), available)
     return known[name]
-
-
-@cache
-def other_drives() -> tuple[Drive, ...]:
-    """The disks of a recorded machine, which stand beside the one that a story is about."""
-    with gzip.open(HERE / "recordings" / "drives.json.gz", "rt", encoding="utf-8") as file:
-        return from_json(tuple[Drive, ...], json.load(file))

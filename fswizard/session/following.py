@@ -9,9 +9,10 @@ from pathlib import Path
 from fswizard.errors import UsageError
 from fswizard.language import _
 from fswizard.model.events import Event, RunEnded, RunStarted
+from fswizard.model.result import Result
 from fswizard.model.result_file import UNREADABLE
 from fswizard.model.text import safe
-from fswizard.results import event_in, is_being_written
+from fswizard.results import event_in, is_being_written, load
 from fswizard.session.ongoing_runs import give_order
 from fswizard.system import clock, host
 from fswizard.system.files import without_waiting
@@ -54,6 +55,10 @@ class FollowedRun:
     def order(self, order: str) -> None:
         """Order the run to stop or cancel."""
         give_order(self.path, order)
+
+    def result(self) -> Result:
+        """What was measured so far."""
+        return load(self.path)
 
     async def events(self) -> AsyncGenerator[Event, None]:
         """All events from the beginning, until the run has ended and cleaned up. Outdated progress is skipped.

@@ -24,17 +24,17 @@ from fswizard.model.plan import Plan
 from fswizard.model.result import Result
 from fswizard.system import clock
 from fswizard.system.files import save_setting, setting
-from fswizard.tui.backend import Backend, RunHandle
+from fswizard.tui.backend import Backend
 from fswizard.tui.choices import WizardChoices
 from fswizard.tui.machine import MachineCache
-from fswizard.tui.monitor import RunMonitor
+from fswizard.tui.monitor import Run, RunMonitor, start_run
 from fswizard.tui.steps import WizardStep, steps_for
 from fswizard.tui.terminal import Terminal
 from fswizard.tui.theme import TERMINAL, THEMES, variables
 from fswizard.tui.widgets.bars import all_keys, description, display, keys
 
 if TYPE_CHECKING:
-    from fswizard.session import OngoingRun, Resumption
+    from fswizard.session import Resumption
 
 THEME = "theme"
 """Name of the setting."""
@@ -67,7 +67,8 @@ class FswizardApp(App[int]):
         start: str = "purpose",
         running: RunMonitor | None = None,
         result: Result | None = None,
-        watching: OngoingRun | None = None,
+        watching: Run | None = None,
+        start_run: Callable[[Plan, Path | None], Run] = start_run,
         few_colours: bool = False,
         clock: Callable[[], float] = clock.monotonic,
     ) -> None:
@@ -87,6 +88,7 @@ class FswizardApp(App[int]):
         """The current run resumes an earlier one."""
         self.measured: Plan | None = None
         """The plan with which the current run was started."""
+        self.start_run = start_run
         self.leaving = False
         """The program ends as soon as the run has cleaned up."""
         self.step = start
@@ -102,7 +104,7 @@ class FswizardApp(App[int]):
 
     def on_mount(self) -> None:
         if self._watching:
-            self.run_worker(self.follow(self._watching))
+            self.show_run(self._watching)
         else:
             self.visit(self.step)
         if threading.current_thread() is threading.main_thread():
@@ -116,6 +118,11 @@ class FswizardApp(App[int]):
     def in_input_grace(self) -> bool:
         """Whether keys and clicks are ignored, as the screen has just changed by itself."""
         return self.clock() < self._input_grace_until_s
+
+    @property
+    def banner(self) -> str:
+        """Notice above every screen if this is a demo; empty otherwise."""
+        return ""
 
     def choose(self, **changes: Any) -> None:
         """Replace some of the choices. If the kind of disk changes, the image and the time are adapted to it."""
@@ -204,24 +211,16 @@ class FswizardApp(App[int]):
                 if plan.target.kind == "image":
                     task = _("making and mounting filesystems on the scratch image")
                 await self.authorise(task)
-            run = await asyncio.to_thread(self.backend.start, plan, path)
+            run = await asyncio.to_thread(self.start_run, plan, path)
         finally:
             self._beginning = False
         self.resumed, self.taken_up = path is not None, None
-        self._show_run(run, plan)
+        self.show_run(run)
+        self.measured = plan
 
-    async def follow(self, run: OngoingRun) -> None:
-        """Show a run in another process, or the first screen if it has ended."""
-        try:
-            handle = await asyncio.to_thread(self.backend.follow, run)
-        except FswizardError as error:
-            self.notify(f"{error.message} {error.hint_without_switches}".rstrip(), markup=False)
-            self.visit("purpose")
-        else:
-            self._show_run(handle, handle.plan)
-
-    def _show_run(self, run: RunHandle, plan: Plan) -> None:
-        self.result, self.measured = None, plan
+    def show_run(self, run: Run) -> None:
+        """Follow a run, and show it in place of the one before."""
+        self.result, self.measured = None, run.plan
         self.running = RunMonitor(run, self.clock)
         self.run_worker(self._to_its_end(self.running), name="run", group="run", exclusive=True)
         self.visit("run")
@@ -236,9 +235,9 @@ class FswizardApp(App[int]):
             self.exit(int(ExitCode.CANCELLED))
             return
         if running.state.analysis is not None:
-            path = running.run.path
+            self.result_path = running.run.path
             try:
-                self.result, self.result_path = await asyncio.to_thread(self.backend.load, path), path
+                self.result = await asyncio.to_thread(running.run.result)
             except FswizardError as error:
                 running.problem = running.problem or error
         if isinstance(self.screen, (LeaveScreen, RunScreen)):

@@ -1,4 +1,4 @@
-"""Facade of the machine, replaced by demos and tests: disks, rights, runs and results.
+"""Facade of the machine, replaced by tests: disks, rights and results.
 
 Screens import everything that needs no replacement, such as the catalogue of filesystems, themselves.
 """
@@ -6,16 +6,15 @@ Screens import everything that needs no replacement, such as the catalogue of fi
 from __future__ import annotations
 
 import os
-from collections.abc import AsyncGenerator, Callable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from fswizard.errors import FswizardError, UsageError
 from fswizard.language import _, listing
 from fswizard.model.analysis import MoreTime
 from fswizard.model.drive import Drive
-from fswizard.model.events import Event
 from fswizard.model.filesystem import Candidate, Filesystem
 from fswizard.model.layout import Layout
 from fswizard.model.plan import Member, Plan, Target
@@ -57,32 +56,11 @@ class Location:
     """Why nothing can be measured there; empty if it can."""
 
 
-class RunHandle(Protocol):
-    """A run in progress, such as `session.FollowedRun`."""
-
-    plan: Plan
-    path: Path
-    """Its result file."""
-    outlives: bool
-    """It continues without a follower."""
-
-    def events(self) -> AsyncGenerator[Event, None]:
-        """All events from its beginning to its end."""
-        ...
-
-    def order(self, order: str) -> None: ...
-
-
 class Backend:
     """Services for the screens. Methods that may take longer than 0.1 s must be called from a thread.
 
     Packages are imported when first needed, so that the first screen appears quickly.
     """
-
-    @property
-    def banner(self) -> str:
-        """Notice above every screen if the data are not those of this machine; empty for none."""
-        return ""
 
     def watch(self, stopped: Callable[[], bool]) -> Iterator[tuple[Drive, ...]]:
         """The disks now, and again after every change, until `stopped()`; blocks between changes."""
@@ -145,11 +123,8 @@ class Backend:
                 locations.append(Location(path, filesystem_name(path), 0, refusal=error.message))
         return tuple(locations)
 
-    def offers(self, drive: Drive, *, lasting: bool = False) -> tuple[Offer, ...]:
-        """Partitions and the whole disk as targets, each with what would be lost or why it is refused.
-
-        `lasting`: for setting up; only a demo makes a difference.
-        """
+    def offers(self, drive: Drive) -> tuple[Offer, ...]:
+        """Partitions and the whole disk as targets, each with what would be lost or why it is refused."""
         from fswizard.disks.choice import offers
 
         return offers(drive, 0)
@@ -260,26 +235,11 @@ class Backend:
 
         rights.authorise()
 
-    def start(self, plan: Plan, path: Path | None = None) -> RunHandle:
-        """Start a run, or resume the one in the result file at `path`. Raises FswizardError if it cannot begin."""
-        from fswizard import results
-        from fswizard.session import FollowedRun, start
-
-        file = path or results.new_path(plan)
-        start(plan, file, resumed=path is not None)
-        return FollowedRun(file)
-
     def ongoing(self) -> tuple[OngoingRun, ...]:
         """Runs in other processes, newest first."""
         from fswizard.session import ongoing
 
         return ongoing()
-
-    def follow(self, run: OngoingRun) -> RunHandle:
-        """Follow an ongoing run; raises FswizardError if it has ended."""
-        from fswizard.session import FollowedRun
-
-        return FollowedRun(Path(run.result))
 
     def resumable(self) -> tuple[Entry, ...]:
         """Runs that ended early and can be resumed, newest first."""

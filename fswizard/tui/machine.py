@@ -70,10 +70,8 @@ class DiskFacts:
 class MachineCache:
     """Facts. Properties are fast; other attributes are set by threads."""
 
-    def __init__(self, backend: Backend, *, lasting: bool = False) -> None:
-        """`lasting`: for setting a disk up rather than measuring."""
+    def __init__(self, backend: Backend) -> None:
         self._backend = backend
-        self._lasting = lasting
         self._changed: Callable[[], object] = lambda: None
         self.disks: dict[str, DiskFacts] | None = None
         """By kernel name; None until they are listed."""
@@ -159,7 +157,7 @@ class MachineCache:
             in_background(self._ask_for_offers, facts, facts.details)
 
     def _ask_for_offers(self, facts: DiskFacts, details: Drive | None) -> None:
-        offers = self._backend.offers(facts.drive, lasting=self._lasting)
+        offers = self._backend.offers(facts.drive)
         if facts.asked_with is details:  # else it was asked once more
             facts.offers = offers
             self._changed()

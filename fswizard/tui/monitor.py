@@ -3,20 +3,58 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
+from pathlib import Path
+from typing import Protocol
 
 from fswizard.errors import FswizardError
 from fswizard.language import N_
 from fswizard.model.events import Event, RunEnded
+from fswizard.model.plan import Plan
+from fswizard.model.result import Result
 from fswizard.model.run_state import RunState
-from fswizard.tui.backend import RunHandle
+
+
+class Run(Protocol):
+    """A run in progress, such as `session.FollowedRun`."""
+
+    plan: Plan
+    outlives: bool
+    """It continues without a follower."""
+
+    @property
+    def path(self) -> Path | None:
+        """Its result file; None in a demo."""
+        ...
+
+    def events(self) -> AsyncGenerator[Event, None]:
+        """All events from its beginning to its end."""
+        ...
+
+    def order(self, order: str) -> None:
+        """Order it to stop."""
+        ...
+
+    def result(self) -> Result:
+        """What was measured so far."""
+        ...
+
+
+def start_run(plan: Plan, path: Path | None) -> Run:
+    """Start a run, or resume the one in the result file at `path`. Raises FswizardError if it cannot begin."""
+    from fswizard import results
+    from fswizard.session import FollowedRun, start
+
+    file = path or results.new_path(plan)
+    start(plan, file, resumed=path is not None)
+    return FollowedRun(file)
 
 
 class RunMonitor:
     """Follows a run. `state` is replaced with every event; screens read it when they draw."""
 
-    def __init__(self, run: RunHandle, clock: Callable[[], float]) -> None:
+    def __init__(self, run: Run, clock: Callable[[], float]) -> None:
         self.run = run
         self.state = RunState.of(run.plan)
         self.stopping = False

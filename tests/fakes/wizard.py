@@ -79,7 +79,8 @@ class FakeSession(Replay):
             *events, end = events
             events = (*events, replace(end, at_s=math.inf))
         speed = EVENT_S / event_s if event_s else math.inf
-        super().__init__(Path("/results/run.jsonl"), events, speed=speed)
+        super().__init__(events, speed=speed)
+        self.path = Path("/results/run.jsonl")
         self.left = False
         """Nobody follows it any more."""
 
@@ -160,7 +161,7 @@ class FakeMachine(Backend):
             raise missing("none")
         self.state = "sudo"
 
-    def start(self, plan: Plan, path: Path | None = None) -> FakeSession:
+    def start(self, plan: Plan, path: Path | None) -> FakeSession:
         events = recording(self.rounds)
         if self.end:
             events = (*events[:-1], self.end)
@@ -172,9 +173,6 @@ class FakeMachine(Backend):
 
     def ongoing(self) -> tuple[OngoingRun, ...]:
         return self.elsewhere
-
-    def follow(self, run: OngoingRun) -> FakeSession:
-        return self.start(finished_result(self).plan)
 
     def resumable(self) -> tuple[Entry, ...]:
         return self.history()[1:]
@@ -194,9 +192,6 @@ class FakeMachine(Backend):
         return entry("new", "2025-12-31T18:20:00Z"), replace(entry("old", "2025-11-02T09:41:00Z"), ending=None)
 
     def load(self, path: Path) -> Result:
-        for session in self.sessions:
-            if session.path == path:
-                return session.result
         return finished_result(self)
 
     def leftovers(self) -> tuple[Leftover, ...]:
@@ -233,14 +228,14 @@ def running_state(machine: FakeMachine) -> RunMonitor:
 def finished_result(machine: FakeMachine) -> Result:
     """The result of a run of the machine's."""
     events = recording(machine.rounds)
-    return fold(FakeSession(events).result, events)
+    return fold(FakeSession(events).result(), events)
 
 
 def entry(name: str, started: str) -> Entry:
     """The recorded run in the history, as if it had been of the archive disk, and at another time."""
     run, end = FakeSession(recording()), recording()[-1]
     assert isinstance(end, RunEnded)
-    header = replace(Header.of(run.plan, run.result.environment), started=started, drive=ARCHIVE.model)
+    header = replace(Header.of(run.plan, run.result().environment), started=started, drive=ARCHIVE.model)
     return Entry(Path(f"/results/{name}.jsonl"), header, end)
 
 
@@ -250,4 +245,12 @@ def app(step: str = "purpose", machine: FakeMachine | None = None, **changes: An
     choices = chosen(**changes) if step != "purpose" else None
     running = running_state(machine) if step == "run" else None
     result = finished_result(machine) if step == "result" else None
-    return FswizardApp(machine, choices=choices, start=step, running=running, result=result, clock=Clock())
+    return FswizardApp(
+        machine,
+        choices=choices,
+        start=step,
+        running=running,
+        result=result,
+        start_run=machine.start,
+        clock=Clock(),
+    )

@@ -6,34 +6,21 @@ import math
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
-from textual.pilot import Pilot
 from textual.widgets import Static
 
 from fswizard.advice import conclude
 from fswizard.demo import Story, find_story, stories
 from fswizard.demo.app import DemoApp
-from fswizard.demo.machine import DemoMachine
 from fswizard.demo.replay import Replay
 from fswizard.model.analysis import LEVEL
-from fswizard.tui.backend import Backend
 from fswizard.tui.screens.dialogs import QuestionScreen
 from tests.fakes.wizard import Clock
 from tests.long.stories.packing import SIMULATED
-from tests.tui.driving import at_step, screen_text, settled, shows, until
+from tests.tui.driving import at_step, screen_text, settled, until
 
 SIZE = (100, 32)
-ASKS_NOBODY = {
-    "conclude",
-    "confirmed",
-    "export",
-    "render",
-    "save_script",
-    "why_not_set_up",
-}
-"""What is answered from the program's own tables and from what it is given; settings; files that the user names."""
 SHORT = "xfs-searching"
 
 
@@ -55,38 +42,26 @@ def recorded_machine(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterato
 
 def demo(story: Story | None, *, speed: float = math.inf) -> DemoApp:
     wizard = DemoApp(story, clock=Clock())
-    assert isinstance(wizard.backend, DemoMachine)
-    wizard.backend.speed = speed
+    wizard._speed = speed
     return wizard
-
-
-def test_whatever_could_ask_the_machine_is_answered_from_the_recording() -> None:
-    questions = {name for name, value in vars(Backend).items() if callable(value) and not name.startswith("_")}
-    assert questions - vars(DemoMachine).keys() <= ASKS_NOBODY
 
 
 @pytest.mark.parametrize(
     "name", [pytest.param(name, marks=pytest.mark.slow if number else ()) for number, name in enumerate(stories())]
 )
-async def test_enter_alone_goes_through_a_story_and_keeps_nothing(name: str) -> None:
+async def test_a_story_runs_to_its_result_with_a_notice_that_it_is_a_demo_and_keeps_nothing(name: str) -> None:
     story = find_story(name)
     async with demo(story).run_test(size=SIZE) as pilot:
-        for step in ("purpose", "drive", "filesystems", "workloads", "review"):
-            await at_step(pilot, step)
-            assert story.disk in _banner(pilot), "every screen says what it was recorded on"
-            if step == "drive":
-                await settled(pilot)
-            if step == "review":
-                await shows(pilot, "starts the run")
-            await pilot.press("enter")
         await at_step(pilot, "result")
+        await settled(pilot)
         assert pilot.app.result == story.result  # type: ignore[attr-defined]
-        assert story.disk in _banner(pilot)
-        await pilot.press("enter")
-
-
-def _banner(pilot: Pilot[Any]) -> str:
-    return str(pilot.app.screen.query_one("#demo", Static).render())
+        assert story.disk in str(pilot.app.screen.query_one("#demo", Static).render())
+        actions = {key.binding.action for key in pilot.app.screen.active_bindings.values() if key.enabled}
+        assert not actions & {"set_up", "resume", "app.history"}
+        await pilot.press("escape")
+        await at_step(pilot, "run")
+        await pilot.press("escape")
+        await until(pilot, lambda: isinstance(pilot.app.screen, QuestionScreen), "the gallery")
 
 
 async def test_the_gallery_shows_all_stories_and_opens_one() -> None:
@@ -100,12 +75,19 @@ async def test_the_gallery_shows_all_stories_and_opens_one() -> None:
         await at_step(pilot, "run")
         wizard = pilot.app
         assert isinstance(wizard, DemoApp)
-        assert isinstance(wizard.backend, DemoMachine)
-        assert (wizard.backend.story.name, wizard.backend.speed) == (last, 10.0)
-        wizard.running.stop()  # type: ignore[union-attr]
+        assert wizard.running is not None
+        assert wizard.running.state.plan == find_story(last).plan
+        wizard.running.stop()
         await until(pilot, lambda: not wizard.measuring, "the end")
         await pilot.press("f3")
         await until(pilot, lambda: isinstance(pilot.app.screen, QuestionScreen), "the gallery again")
+
+
+async def test_who_chooses_none_of_the_gallery_leaves() -> None:
+    async with demo(None).run_test(size=SIZE) as pilot:
+        await until(pilot, lambda: isinstance(pilot.app.screen, QuestionScreen), "the gallery")
+        await pilot.press("escape")
+        await until(pilot, lambda: pilot.app._exit, "the end")
 
 
 async def test_a_run_of_the_gallery_that_is_stopped_has_a_result_so_far() -> None:
@@ -119,20 +101,20 @@ async def test_a_run_of_the_gallery_that_is_stopped_has_a_result_so_far() -> Non
 
 
 def replayed() -> Replay:
-    return Replay(Path("run.jsonl"), find_story(SHORT).events, speed=math.inf)
+    return Replay(find_story(SHORT).events, speed=math.inf)
 
 
 async def test_a_replay_has_the_recorded_events_or_those_until_it_was_stopped() -> None:
     replay, story = replayed(), find_story(SHORT)
     assert tuple([event async for event in replay.events()]) == story.events
-    assert replay.result == story.result
+    assert replay.result() == story.result
     replay, events = replayed(), []
     async for event in replay.events():
         events.append(event)
         if len(events) == 200:
             replay.order("stop")
     assert len(events) == 201
-    assert replay.result.outcome == "stopped"
+    assert replay.result().outcome == "stopped"
 
 
 @pytest.mark.parametrize("name", stories())
@@ -148,30 +130,11 @@ def test_what_a_story_promises_is_what_its_result_says_and_a_simulated_disk_says
         "smr-fileserver": lambda: failed == {"ENOSPC"} and answer.warning == "cache-not-exceeded",
         "ssd-tie": lambda: answer.kind == "alike" and answer.bound < LEVEL - 1,
     }[name]()
-    machine = DemoMachine(story)
-    assert all("Nothing was found" in loss for loss in machine.make_plan(machine.choices).losses)
-
-
-async def test_a_disk_is_set_up_up_to_the_review_where_it_says_that_nothing_is_done() -> None:
-    story = find_story("ssd-tie")
-    machine = DemoApp(story, start="result", result=story.result, clock=Clock())
-    async with machine.run_test(size=(80, 24)) as pilot:
-        await at_step(pilot, "result")
-        await shows(pilot, "u set up")
-        await pilot.press("u")
-        await shows(pilot, "simulated SSD")
-        await pilot.press("enter")
-        await shows(pilot, "This is a demo: nothing is done.")
-        shown = screen_text(machine)
-        assert "mkfs.ext4 -m 0 -L data /dev/sdb1" in shown
-        assert "save as a script" not in shown and "erase and start" not in shown
-        await pilot.press("escape", "escape")
-        await at_step(pilot, "result")
 
 
 async def test_another_demo_begins_at_once_from_the_screen_of_a_run_that_has_ended() -> None:
     story = next(iter(stories().values()))
-    demo = DemoApp(story, straight=True)
+    demo = DemoApp(story)
     async with demo.run_test(size=(100, 32)) as pilot:
         await until(pilot, lambda: demo.measuring, "the run")
         before = demo.running

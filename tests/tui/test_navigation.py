@@ -286,7 +286,7 @@ async def test_a_run_that_was_started_is_shown_although_escape_came_before_it_be
     class Slow(FakeMachine):
         asked, let_go = threading.Event(), threading.Event()
 
-        def start(self, plan: Plan, path: Path | None = None) -> FakeSession:
+        def start(self, plan: Plan, path: Path | None) -> FakeSession:
             self.asked.set()
             self.let_go.wait(TIMEOUT_S)
             return super().start(plan, path)

@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
+import pytest
+
 from fswizard.session import OngoingRun
 from fswizard.tui.app import FswizardApp
 from fswizard.tui.widgets.options import Options
-from tests.fakes.wizard import FakeMachine, app
+from tests.fakes.wizard import FakeMachine, FakeSession, app, recording
 from tests.tui.driving import at_step, shows, until, wizard
 
 ELSEWHERE = OngoingRun("/results/elsewhere.jsonl", "archive-disk", "sdb", "ST8000AS0002", "2026-03-01T14:22:00", 4711)
 
 
-def machine() -> FakeMachine:
-    made = FakeMachine(event_s=0.01)
-    made.elsewhere = (ELSEWHERE,)
-    return made
+@pytest.fixture
+def session(monkeypatch: pytest.MonkeyPatch) -> FakeSession:
+    running = FakeSession(recording(), event_s=0.01)
+    monkeypatch.setattr("fswizard.session.FollowedRun", lambda path: running)
+    return running
 
 
-async def test_the_first_screen_lists_it_and_enter_shows_it_live() -> None:
-    fake = machine()
+async def test_the_first_screen_lists_it_and_enter_shows_it_live(session: FakeSession) -> None:
+    fake = FakeMachine()
+    fake.elsewhere = (ELSEWHERE,)
     async with app(machine=fake).run_test(size=(120, 36)) as pilot:
         await shows(pilot, "Watch archive-disk on ST8000AS0002, since 14:22")
         assert wizard(pilot).screen.query_one("#purposes", Options).key == "ongoing-0"
@@ -29,26 +33,23 @@ async def test_the_first_screen_lists_it_and_enter_shows_it_live() -> None:
         await shows(pilot, "Leave it running and quit")
         await pilot.press("down", "enter")
         await until(pilot, lambda: pilot.app._exit, "the end")
-        assert not fake.sessions[0].stopped
+        assert not session.stopped
 
 
-async def test_it_is_stopped_from_there() -> None:
-    fake = machine()
-    watching = FswizardApp(fake, watching=ELSEWHERE)
+async def test_it_is_stopped_from_there(session: FakeSession) -> None:
+    watching = FswizardApp(FakeMachine(), watching=session)
     async with watching.run_test(size=(100, 30)) as pilot:
         await at_step(pilot, "run")
-        session = fake.sessions[0]
         await pilot.press("x")
         await shows(pilot, "Keep watching")
         await pilot.press("down", "enter")
         await until(pilot, lambda: session.stopped, "the stop")
 
 
-async def test_a_key_quits_and_leaves_the_run_going() -> None:
-    fake = machine()
-    watching = FswizardApp(fake, watching=ELSEWHERE)
+async def test_a_key_quits_and_leaves_the_run_going(session: FakeSession) -> None:
+    watching = FswizardApp(FakeMachine(), watching=session)
     async with watching.run_test(size=(100, 30)) as pilot:
         await at_step(pilot, "run")
         await pilot.press("L")
         await until(pilot, lambda: pilot.app._exit, "the end")
-        assert not fake.sessions[0].stopped
+        assert not session.stopped

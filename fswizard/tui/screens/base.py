@@ -206,7 +206,7 @@ class StepScreen(WizardScreen[None]):
         self.add_class(*self._get_breakpoint_classes(size.width, app.HORIZONTAL_BREAKPOINTS or []))
         self.add_class(*self._get_breakpoint_classes(size.height, app.VERTICAL_BREAKPOINTS or []))
         with Vertical(id="page"):
-            if banner := self.wizard.backend.banner:
+            if banner := self.wizard.banner:
                 yield Static(banner, id="demo", markup=False)
             yield StepBar(self.wizard.steps, self.step, self.wizard.reachable)
             with Vertical(id="heading"):

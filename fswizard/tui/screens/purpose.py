@@ -155,6 +155,8 @@ class PurposeScreen(StepScreen):
 
     @on(Options.OptionSelected, "#purposes")
     def action_forward(self) -> None:
+        from fswizard.session import FollowedRun
+
         key, backend = self.purposes.key, self.wizard.backend
         purpose = next((name for name in PURPOSES if name == key), None)
         if purpose is not None:
@@ -165,7 +167,7 @@ class PurposeScreen(StepScreen):
         kind, __, number = key.partition("-")
         item = self._runs[kind][int(number)]
         if kind == "ongoing":
-            self.wizard.run_worker(self.wizard.follow(item))
+            self.ask(lambda: FollowedRun(Path(item.result)), self.wizard.show_run)
         elif kind == "left":
             self._clean(item)
         else:

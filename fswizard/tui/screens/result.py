@@ -208,7 +208,7 @@ class ResultScreen(StepScreen):
             "log": self._has_run,
             "resume": self.why_not == "" and not self.adjusting,
             "forward": answer is not None,
-            "set_up": answer is not None and bool(answer.recommended),
+            "set_up": answer is not None and bool(answer.recommended) and not self.wizard.banner,
             "copy": answer is not None and (parameters == ("post",) or bool(answer.commands)),
         }
         return possible[action] if action in possible else super().check_action(action, parameters)

@@ -102,7 +102,7 @@ class SetUpScreen(Window[None]):
                 yield box
 
     def on_mount(self) -> None:
-        self._machine = MachineCache(self.wizard.backend, lasting=True)
+        self._machine = MachineCache(self.wizard.backend)
         self._stopped = self._machine.watch(partial(self.call_in_app, self._list))
         self._check()
 
@@ -249,10 +249,7 @@ class SetUpReview(Window[None]):
             owner=chosen.owner,
         )
         facts: list[tuple[Piece, Piece]] = [(_("You lose"), loss), (_("You get"), result)]
-        if not plan.identifiers:
-            demo = (f"{_('This is a demo: nothing is done.')} ", "bold $text-warning")
-            self.say(demo, _("These would be the commands."))
-        elif rights == "none":
+        if rights == "none":
             facts.append((_("Root"), _(ROOT[rights])))
             self.refuse(_("This needs root, which you can't get here. `fswizard set-up --script` prints it."))
         else:

@@ -111,9 +111,7 @@ class WorkloadsScreen(WithBox[None], StepScreen):
         """Show the recipe, the limits, and the cost of the run or the objections to it."""
         from fswizard.session import absent_programs
 
-        self.absent = {}
-        if not self.wizard.backend.banner:  # a demo has measured already
-            self.absent = absent_programs(self.recipe)
+        self.absent = absent_programs(self.recipe)
         draft = self.estimated()
         if self.choices.write_budget_bytes is not None:
             self._cap_bytes = self.choices.write_budget_bytes
@@ -213,8 +211,6 @@ class WorkloadsScreen(WithBox[None], StepScreen):
                 return self.is_mounted and bool(self.absent and self._present)
             case "age":
                 return self.choices.can_age
-            case "new":
-                return not self.wizard.backend.banner  # a demo writes nothing
         return super().check_action(action, parameters)
 
     def action_time(self, direction: int) -> None:

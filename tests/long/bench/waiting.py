@@ -95,7 +95,7 @@ def _answer_s(screen: Terminal, key: str) -> float:
 def _watching(env: Mapping[str, str], window_s: float) -> Line:
     """The wizard while it replays a run at its own pace."""
     story = next(iter(stories()))
-    with on_a_terminal((*FSWIZARD, "--demo", story, "--only-run", "--real-time"), SCREEN, env) as screen:
+    with on_a_terminal((*FSWIZARD, "--demo", story, "--real-time"), SCREEN, env) as screen:
         screen.await_text(" MB/s")
         process = psutil.Process(screen.process.pid)
         shares = []

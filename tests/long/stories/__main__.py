@@ -22,7 +22,7 @@ from typing import Literal
 
 from tests.long.reproduce.experiments import shingled
 from tests.long.reproduce.simulated import run_program
-from tests.long.stories.packing import pack, pack_drives
+from tests.long.stories.packing import pack
 from tests.long.vm.disks import GIB, sata
 from tests.long.vm.machine import CHECKOUT, Machine, booted
 from tests.long.vm.runs import link
@@ -81,7 +81,6 @@ def main() -> None:
     for name in STORIES:
         if (path := options.directory / f"{name}.jsonl").exists():
             pack(name, path, simulated=STORIES[name].where != "here")
-    pack_drives()
 
 
 def _words(name: str) -> tuple[str, ...]:

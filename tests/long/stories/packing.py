@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import gzip
-import json
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
 from fswizard.demo.stories import HERE
-from fswizard.model.codec import to_json
 from fswizard.model.drive import Drive
 from fswizard.model.events import CommandFinished, Event, RunStarted, StepProgressed
 from fswizard.model.result_file import encoded
-from tests.fakes.desktop import drives
 from tests.recording import events_in
 
 SIMULATED = "simulated"
@@ -28,16 +25,6 @@ def pack(name: str, path: Path, *, simulated: bool) -> None:
     """Make what is shipped of a recording; a disk that is `simulated` says so by its name."""
     text = b"".join(map(encoded, _smaller(events_in(path), simulated))).decode()
     _write(f"{name}.jsonl.gz", HOME.sub("/home/you", text))
-
-
-def pack_drives() -> None:
-    """The disks of the recorded machine, which stand beside that of a story."""
-    _write("drives.json.gz", json.dumps(to_json(beside())))
-
-
-def beside() -> tuple[Drive, ...]:
-    """An NVMe disk, a shingled one, and one behind a bridge."""
-    return tuple(drives()[name] for name in ("nvme0n1", "sdb", "sdc"))
 
 
 def _write(name: str, text: str) -> None:
