@@ -83,16 +83,21 @@ LEFT = "fswizard-0123456789abcdef"
 INITRAMFS = "etc/initramfs-tools"
 OURS = "fswizard-0123456789abcdef"
 MATRIX: tuple[Row, ...] = (
-    ("fstab by UUID", {"etc/fstab": "UUID=0A1B-UUID /data ext4 noauto 0 0"}, {}, "named", NAMED),
-    ("fstab by a quoted UUID", {"etc/fstab": 'UUID="0a1b-uuid" /data ext4 noauto 0 0'}, {}, "named", NAMED),
-    ("fstab by label", {"etc/fstab": "# disks\n\nLABEL=my\\040archive /data ext4"}, {}, "named", NAMED),
-    ("fstab by PARTUUID", {"etc/fstab": "PARTUUID=77-partuuid /data ext4"}, {}, "named", NAMED),
-    ("fstab by PARTLABEL", {"etc/fstab": "PARTLABEL=store /data ext4"}, {}, "named", NAMED),
-    ("fstab by a link to the UUID", {"etc/fstab": "/dev/disk/by-uuid/0a1b-uuid /data ext4"}, {}, "named", NAMED),
-    ("fstab by a link to the label", {"etc/fstab": r"/dev/disk/by-label/my\x20archive /x"}, {}, "named", NAMED),
-    ("fstab by a link to the serial", {"etc/fstab": f"{BY_ID}-part1 /data ext4"}, {}, "named", NAMED),
-    ("fstab by the kernel's name", {"etc/fstab": "\t/dev/sdb1 /data ext4"}, {}, "named", NAMED),
-    ("fstab, one of several devices", {"etc/fstab": "/dev/sdx /x btrfs device=/dev/sdb1"}, {}, "named", NAMED),
+    *(
+        (f"fstab {how}", {"etc/fstab": line}, {}, "named", NAMED)
+        for how, line in {
+            "by UUID": "UUID=0A1B-UUID /data ext4 noauto 0 0",
+            "by a quoted UUID": 'UUID="0a1b-uuid" /data ext4 noauto 0 0',
+            "by label": "# disks\n\nLABEL=my\\040archive /data ext4",
+            "by PARTUUID": "PARTUUID=77-partuuid /data ext4",
+            "by PARTLABEL": "PARTLABEL=store /data ext4",
+            "by a link to the UUID": "/dev/disk/by-uuid/0a1b-uuid /data ext4",
+            "by a link to the label": r"/dev/disk/by-label/my\x20archive /x",
+            "by a link to the serial": f"{BY_ID}-part1 /data ext4",
+            "by the kernel's name": "\t/dev/sdb1 /data ext4",
+            "one of several devices": "/dev/sdx /x btrfs device=/dev/sdb1",
+        }.items()
+    ),
     ("fstab, the whole disk", {"etc/fstab": "/dev/sdb /data ext4"}, {}, "named", "sdb is named in /etc/fstab"),
     ("crypttab", {"etc/crypttab": "vault UUID=0a1b-uuid none luks"}, {}, "named", NAMED),
     ("crypttab, the key", {"etc/crypttab": "vault UUID=ffff /dev/sdb1 luks"}, {}, "named", NAMED),
@@ -133,12 +138,17 @@ MATRIX: tuple[Row, ...] = (
     ("too-small", {"BLOCK/sdb1/size": "2048"}, {}, "too-small", "sdb1 has 1 MiB, but 1024 MiB are needed"),
     ("one path of a disk", {"BLOCK/hidden": "1"}, {}, "multipath-member", "one path"),
     ("a path that multipath took", {}, {"DM_MULTIPATH_DEVICE_PATH": "1"}, "multipath-member", "one path"),
-    ("ESP", {}, {PART_TYPE: "c12a7328-f81f-11d2-ba4b-00a0c93ec93b"}, "system-partition", "(ESP)"),
-    ("ESP of an MBR", {}, {PART_TYPE: "0xef"}, "system-partition", "(ESP)"),
-    ("MSR", {}, {PART_TYPE: "E3C9E316-0B5C-4DB8-817D-F92DF00215AE"}, "system-partition", "(MSR)"),
-    ("recovery", {}, {PART_TYPE: "de94bba4-06d1-4d40-a16a-bfd50179d6ac"}, "system-partition", "recovery"),
-    ("recovery of a maker", {}, {PART_TYPE: "0x12"}, "system-partition", "maker's recovery"),
-    ("BIOS boot", {}, {PART_TYPE: "21686148-6449-6e6f-744e-656564454649"}, "system-partition", "boot loader"),
+    *(
+        (f"{words}: {kind}", {}, {PART_TYPE: kind}, "system-partition", words)
+        for kind, words in {
+            "c12a7328-f81f-11d2-ba4b-00a0c93ec93b": "(ESP)",
+            "0xef": "(ESP)",
+            "E3C9E316-0B5C-4DB8-817D-F92DF00215AE": "(MSR)",
+            "de94bba4-06d1-4d40-a16a-bfd50179d6ac": "recovery",
+            "0x12": "maker's recovery",
+            "21686148-6449-6e6f-744e-656564454649": "boot loader",
+        }.items()
+    ),
     ("several filesystems", {}, {"ID_FS_AMBIVALENT": "xfs ext4"}, "ambivalent", "signatures of several"),
     ("LVM", {}, {TYPE: "LVM2_member"}, "lvm-member", "(my archive) is a member of an LVM volume group"),
     ("LVM, called as a run's", {}, {TYPE: "LVM2_member", USAGE: "raid", LABEL: OURS}, "lvm-member", "LVM volume group"),
