@@ -92,18 +92,14 @@ def test_a_hanging_smartctl_is_given_up_and_nonsense_is_no_answer(programs: Path
 
 def test_one_that_hangs_holds_up_no_other(programs: Path, time: SimulatedClock) -> None:
     answering(programs, ANSWER)
-    script = (programs / "smartctl").read_text()
     hanging = f'case "$*" in *sdhang*) echo > {programs}/hangs; exec sleep 1000;; esac'
-    (programs / "smartctl").write_text(script.replace("#!/bin/sh\n", f"#!/bin/sh\n{hanging}\n"))
+    make_program(programs, "smartctl", f"{hanging}; cat {programs}/answer.json")
     os.mkfifo(programs / "hangs")
-    drives = [disk(), disk(name="sdhang"), disk(name="sdy")]
-    arriving = details_each(drives, timeout_s=10.0)
+    arriving = details_each([disk(), disk(name="sdhang"), disk(name="sdy")], timeout_s=10.0)
     assert [next(arriving).health for _ in range(2)] == ["good", "good"]
     (programs / "hangs").read_bytes()
     time.advance(11.0)
-    last = next(arriving)
-    assert last.name == "sdhang"
-    assert "did not answer" in last.pending
+    assert "did not answer" in next(arriving).pending
 
 
 def test_without_root_or_smartctl_the_user_is_told_what_is_missing(
@@ -161,29 +157,25 @@ UNKNOWN = attributes("", (177, "Wear_Leveling_Count", 100, 0), (241, "Total_LBAs
 
 
 @pytest.mark.parametrize(
-    ("document", "used", "written", "endurance"),
+    ("document", "used", "written"),
     [
-        (statistics(valid=True), 5, 8274386439 * 512, 8274386439 * 512 * 20),
-        (statistics(valid=False), None, None, None),
-        ({**statistics(valid=True), "endurance_used": {"current_percent": 7}}, 5, 8274386439 * 512,
-         8274386439 * 512 * 20),
-        ({"scsi_percentage_used_endurance_indicator": 12}, 12, None, None),
-        ({"nvme_smart_health_information_log": {"data_units_written": 5859375, "percentage_used": 3}}, 3, 3 * 10**12,
-         100 * 10**12),
-        (INTEL, 78, 15376617 * (32 << 20), 15376617 * (32 << 20) * 100 // 78),
-        (SAMSUNG, 1, 27300548916 * 512, 27300548916 * 512 * 100),
-        ({**SAMSUNG, "rotation_rate": 5400}, None, None, None),
-        (UNKNOWN, None, None, None),
-        ({"temperature": "hot", "endurance_used": [1], "nvme_smart_health_information_log": None}, None, None, None),
+        (statistics(valid=True), 5, 8274386439 * 512),
+        (statistics(valid=False), None, None),
+        ({"scsi_percentage_used_endurance_indicator": 12}, 12, None),
+        ({"nvme_smart_health_information_log": {"data_units_written": 5859375, "percentage_used": 3}}, 3, 3 * 10**12),
+        (INTEL, 78, 15376617 * (32 << 20)),
+        (SAMSUNG, 1, 27300548916 * 512),
+        (UNKNOWN, None, None),
+        ({"temperature": "hot", "endurance_used": [1], "nvme_smart_health_information_log": None}, None, None),
     ],
-)  # fmt: skip
+)
 def test_wear_is_read_where_its_unit_is_known(
-    document: dict[str, object], used: int | None, written: int | None, endurance: int | None, programs: Path
+    document: dict[str, object], used: int | None, written: int | None, programs: Path
 ) -> None:
     answering(programs, {"model_name": "An SSD", "rotation_rate": 0, **document})
     known = details(disk(kind="ssd"))
-    assert (known.life_used_percent, known.written_bytes, known.endurance_bytes) == (used, written, endurance)
-    assert ("--log devstat" in calls(programs)[-1]) == ("rotation_rate" not in document)
+    assert (known.life_used_percent, known.written_bytes) == (used, written)
+    assert "--log devstat" in calls(programs)[-1]
 
 
 def test_the_temperature_of_an_nvme_disk_needs_no_root(programs: Path, tmp_path: Path) -> None:
@@ -192,9 +184,8 @@ def test_the_temperature_of_an_nvme_disk_needs_no_root(programs: Path, tmp_path:
     assert details(nvme, machine=machine("laptop", tmp_path)).temperature_c == 42
 
 
-@pytest.mark.parametrize("bus", ["loop", "virtio"])
-def test_what_smartctl_cannot_ask_is_left_alone(programs: Path, bus: str) -> None:
+def test_what_smartctl_cannot_ask_is_left_alone(programs: Path) -> None:
     answering(programs, ANSWER)
-    drive = make_drive(bus=bus)
+    drive = make_drive(bus="virtio")
     assert details(drive) is drive
     assert not (programs / "calls").exists()
