@@ -102,7 +102,7 @@ def test_whoever_sits_at_the_screen_measures_without_a_password(desktop: Desktop
     done = desktop.at_screen(run("whole", "; ".join(CANDIDATES), "--rounds", "1..1", "--memory-limit", "64M"))
     watching.kill()
     assert done.exit_code == 0, done.output
-    assert b"No password needed" in done.stderr and b"on a scratch image" in done.stdout
+    assert b"No password needed" in done.stderr
     result = desktop.result("whole")
     assert result.outcome == "finished" and result.plan.by_udisks and not result.failures
     assert {sample.candidate for sample in result.samples if sample.primary and sample.candidate} == set(CANDIDATES)
