@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import sys
 from functools import partial
-from pathlib import Path
 
 from plumbum import cli
 
@@ -27,7 +26,7 @@ class Watch(Command):
     plain = cli.Flag("--plain", help=_("print lines instead of the full screen, and then the report"))
 
     def main(self, run: str = "") -> int:
-        path = Path(find_ongoing(run).result)
+        path = find_ongoing(run).path
         if not self.plain and sys.stdin.isatty() and sys.stdout.isatty():
             from fswizard.tui.app import FswizardApp
 

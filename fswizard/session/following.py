@@ -8,12 +8,12 @@ from pathlib import Path
 
 from fswizard.errors import UsageError
 from fswizard.language import _
-from fswizard.model.events import Event, RunEnded, RunStarted
+from fswizard.model.events import Event, RunEnded
 from fswizard.model.result import Result
 from fswizard.model.result_file import UNREADABLE
 from fswizard.model.text import safe
 from fswizard.results import event_in, is_being_written, load
-from fswizard.session.ongoing_runs import give_order
+from fswizard.session.ongoing_runs import begun, give_order
 from fswizard.system import clock, host
 from fswizard.system.files import without_waiting
 
@@ -41,16 +41,11 @@ class FollowedRun:
         self.path = path
         self._after_bytes = after_bytes
         try:
-            with open(path, "rb", opener=without_waiting) as file:
-                file.readline()
-                started = event_in(file.readline())
+            self.plan = begun(path).plan
         except (OSError, *UNREADABLE) as error:
             raise UsageError(
                 _("The run of {path} cannot be followed.", path=safe(str(path))), _("Did it just end?")
             ) from error
-        if not isinstance(started, RunStarted):
-            raise UsageError(_("The run of {path} was written by another version of fswizard.", path=safe(str(path))))
-        self.plan = started.plan
 
     def order(self, order: str) -> None:
         """Order the run to stop or cancel."""

@@ -101,9 +101,7 @@ class Session:
     async def events(self) -> AsyncGenerator[Event, None]:
         """Execute the plan, yielding its events. The last one is RunEnded, unless the loop is left early."""
         with contextlib.ExitStack() as undo:
-            orders = undo.enter_context(entered(self.plan, self.path))
-            self._writer = ResultWriter(self.path, resumed=self.earlier is not None)
-            undo.callback(self._writer.close)
+            orders = undo.enter_context(entered(self.plan, self.path, partial(self._begin, undo)))
             loop = asyncio.get_running_loop()
             loop.add_reader(orders, self._take_orders, orders)
             undo.callback(loop.remove_reader, orders)
@@ -124,6 +122,12 @@ class Session:
             if order in outcomes:
                 self.stop(outcomes[order])
 
+    def _begin(self, undo: contextlib.ExitStack) -> None:
+        """Lock the result file, and write the plan to it."""
+        self._writer = ResultWriter(self.path, resumed=self.earlier is not None)
+        undo.callback(self._writer.close)
+        self._emit(RunStarted(self._emitter.at_s, self.plan, self._environment))
+
     def _emit(self, event: Event) -> None:
         """Append an event to the result file, then pass it on."""
         assert self._writer is not None
@@ -134,7 +138,6 @@ class Session:
     async def _run(self) -> None:
         ended = RunEnded(0.0, "failed", _("It ended because of a bug in fswizard."))
         try:
-            self._emit(RunStarted(self._emitter.at_s, self.plan, self._environment))
             async with AsyncExitStack() as undo:
                 prepared = await self._prepare(undo)
                 ended = RunEnded(0.0, *await self._rounds(prepared))

@@ -85,6 +85,13 @@ def process_named(name: str, ancestor: int, limit_s: float = LIMIT_S) -> int:
     raise AssertionError(f"no process {name} came")
 
 
+def writer_of(result: Path) -> int:
+    """The process of the run that writes to a result file, which has locked it."""
+    locks = map(str.split, Path("/proc/locks").read_text().splitlines())
+    inode = f":{result.stat().st_ino}"
+    return next(int(lock[4]) for lock in locks if lock[3] == "WRITE" and lock[5].endswith(inode))
+
+
 def wait_until(condition: Callable[[], object], limit_s: float, what: str) -> None:
     """Wait for what happens by itself."""
     wait_until_gone(lambda: () if condition() else ("it never happened",), what, limit_s)

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import fcntl
-import json
 import os
 import signal
 from collections.abc import Callable
@@ -22,13 +20,13 @@ from fswizard.model.drive import Drive
 from fswizard.model.events import Event, RunEnded, RunStarted, StepProgressed, StepStarted
 from fswizard.model.plan import Plan
 from fswizard.model.run_state import RunState
-from fswizard.session import FollowedRun, OngoingRun, Session, find_ongoing, ongoing, resuming, start
-from fswizard.session.ongoing_runs import give_order
+from fswizard.session import FollowedRun, Session, find_ongoing, ongoing, resuming, start
+from fswizard.session.ongoing_runs import entered, give_order
 from fswizard.system.files import state_directory
 from fswizard.system.host import Host
 from tests.builders import make_result, write_result
 from tests.fakes.host import ModelHost, use
-from tests.loop.machine_state import assert_nothing_lives, descendants, names_in
+from tests.loop.machine_state import assert_nothing_lives, descendants, names_in, writer_of
 from tests.loop.runs import COPIES, short_plan, short_session, watch
 from tests.loop.tiny_run import clean
 
@@ -74,7 +72,7 @@ def round_begins(event: Event, number: int = 1) -> bool:
 async def test_who_comes_late_sees_everything(tmp_path: Path) -> None:
     run = begun(plan_in(tmp_path))
     (entry,) = ongoing()
-    assert (entry.recipe, entry.disk) == ("short", "sdz")
+    assert (entry.plan.recipe.name, entry.plan.drive and entry.plan.drive.name) == ("short", "sdz")
     heard = await followed(run)
     late = await followed(FollowedRun(run.path))
     assert without_progress(late) == without_progress(heard)
@@ -83,7 +81,7 @@ async def test_who_comes_late_sees_everything(tmp_path: Path) -> None:
         state = state.after(event)
     assert state.result == results.load(run.path)
     assert state.outcome == "finished" and state.problem is None
-    assert not ongoing() and not list((state_directory() / "running").glob("run-*"))
+    assert not ongoing() and not list((state_directory() / "running").glob("*.*"))
     assert names_in(tmp_path) == ["result.jsonl"]
 
 
@@ -91,7 +89,7 @@ async def test_a_run_is_stopped_by_anybody_and_goes_on_where_nobody_follows(tmp_
     run = begun(plan_in(tmp_path, 9))
     async with aclosing(run.events()) as events:
         assert isinstance(await anext(events), RunStarted)
-    stops = FollowedRun(Path(find_ongoing("result").result))
+    stops = FollowedRun(find_ongoing("result").path)
     *_, last = await followed(stops, lambda event: round_begins(event, 2) and stops.order("stop"))
     assert isinstance(last, RunEnded) and last.outcome == "stopped"
     assert names_in(tmp_path) == ["result.jsonl"]
@@ -103,7 +101,7 @@ async def test_a_run_that_was_killed_is_said_to_be_and_can_be_resumed(tmp_path: 
 
     def at(event: Event) -> None:
         if round_begins(event, 2) and not below:
-            pid = find_ongoing().pid
+            pid = writer_of(run.path)
             below.extend(descendants(pid))
             os.kill(pid, signal.SIGKILL)
 
@@ -171,46 +169,50 @@ async def test_half_a_line_is_waited_for(tmp_path: Path) -> None:
 
 
 @pytest.fixture
-def entry() -> Path:
-    """The entry of a run, which lives as long as somebody has locked it, without its pipe."""
-    folder = state_directory() / "running"
-    folder.mkdir(parents=True)
-    entry = folder / "run-other.json"
-    entry.write_text(json.dumps(to_json(OngoingRun("/r.jsonl", "quick", "sda", "", "", 1))))
+def entry(tmp_path: Path) -> Path:
+    """The entry of a run that was killed, without its pipe."""
+    entry = state_directory() / "running/other.jsonl"
+    entry.parent.mkdir(parents=True)
+    write_result(tmp_path / "other.jsonl", make_result())
+    entry.symlink_to(tmp_path / "other.jsonl")
     return entry
 
 
-def test_what_a_killed_run_left_is_passed_over_and_removed(entry: Path) -> None:
+def test_what_a_killed_run_left_is_passed_over_and_removed_by_the_next(entry: Path, tmp_path: Path) -> None:
     pipe = entry.with_suffix(".orders")
     os.mkfifo(pipe)
     with pytest.raises(FswizardError, match="No run is in progress"):
         find_ongoing()
-    assert not entry.exists() and not pipe.exists()
+    with entered(plan_in(tmp_path), tmp_path / "next.jsonl", lambda: None):
+        assert not entry.is_symlink() and not pipe.exists()
+
+
+def pipe_of(result: Path) -> Path:
+    """Where a run that writes to that file would take its orders."""
+    with entered(plan_in(result.parent), result, lambda: None):
+        (pipe,) = (state_directory() / "running").glob("*.orders")
+    return pipe
 
 
 @pytest.mark.parametrize("link", [True, False])
-def test_an_order_is_written_into_a_pipe_alone(link: bool, entry: Path, tmp_path: Path) -> None:
-    pipe, precious = entry.with_suffix(".orders"), tmp_path / "precious"
+def test_an_order_is_written_into_a_pipe_alone(link: bool, tmp_path: Path) -> None:
+    pipe, precious = pipe_of(tmp_path / "r.jsonl"), tmp_path / "precious"
     precious.write_text("mine")
     if link:
         pipe.symlink_to(precious)
     else:
         os.link(precious, pipe)
-    with entry.open("rb") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        give_order(Path("/r.jsonl"), "stop")
+    give_order(tmp_path / "r.jsonl", "stop")
     assert precious.read_text() == "mine"
 
 
-def test_orders_that_nobody_reads_hold_nobody_up(entry: Path) -> None:
-    pipe = entry.with_suffix(".orders")
+def test_orders_that_nobody_reads_hold_nobody_up(tmp_path: Path) -> None:
+    pipe = pipe_of(tmp_path / "r.jsonl")
     os.mkfifo(pipe)
-    with entry.open("rb") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        give_order(Path("/r.jsonl"), "cancel")
-        with open(os.open(pipe, os.O_RDWR | os.O_NONBLOCK), "rb+", buffering=0) as orders:
-            assert orders.read(1) is None
-            while orders.write(bytes(4096)):
-                pass
-            give_order(Path("/r.jsonl"), "stop")
-            assert b"stop" not in (orders.read(1 << 20) or b"")
+    give_order(tmp_path / "r.jsonl", "cancel")
+    with open(os.open(pipe, os.O_RDWR | os.O_NONBLOCK), "rb+", buffering=0) as orders:
+        assert orders.read(1) is None
+        while orders.write(bytes(4096)):
+            pass
+        give_order(tmp_path / "r.jsonl", "stop")
+        assert b"stop" not in (orders.read(1 << 20) or b"")

@@ -18,9 +18,8 @@ import psutil
 from fswizard import results
 from fswizard.disks import journal
 from fswizard.model.result import Result
-from fswizard.session import find_ongoing
 from tests.fakes.host import ROOMY
-from tests.loop.machine_state import descendants, names_in, wait_until
+from tests.loop.machine_state import descendants, names_in, wait_until, writer_of
 from tests.recipe_texts import writing
 
 CANDIDATES = ("ext4", "ext4:noatime")
@@ -54,7 +53,7 @@ class Run:
     @property
     def pid(self) -> int:
         """The run's own process, which this one follows."""
-        return find_ongoing(str(self.file)).pid
+        return writer_of(self.file)
 
     def await_standstill(self) -> None:
         still = standstill_of(self.gate)
@@ -139,7 +138,7 @@ def killed(result: Path, *arguments: str) -> list[psutil.Process]:
     argv = [*FSWIZARD, "run", *arguments, "--output", str(result)]
     process = subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     wait_for(result, '"sample":{"round":2')
-    pid = find_ongoing(str(result)).pid
+    pid = writer_of(result)
     below = [psutil.Process(pid), *descendants(pid)]
     os.kill(pid, signal.SIGKILL)
     process.communicate()

@@ -194,7 +194,7 @@ def test_a_run_goes_on_when_the_terminal_goes_or_somebody_ends_the_wizard(
         os.kill(terminal.pid, signal.SIGKILL)
     terminal.ends()
     (run,) = ongoing()
-    result = Path(run.result)
+    result = run.path
     wait_until(lambda: '"stage":"workload"' in result.read_text(), TIMEOUT_S, "it measures")
     give_order(result, "stop")
     wait_until(lambda: not ongoing(), TIMEOUT_S, "the end")

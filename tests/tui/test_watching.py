@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+from datetime import datetime
+from pathlib import Path
+
 import pytest
 
+from fswizard.recipes import find
 from fswizard.session import OngoingRun
 from fswizard.tui.app import FswizardApp
 from fswizard.tui.widgets.options import Options
+from tests.builders import make_drive, make_plan
 from tests.fakes.wizard import FakeMachine, FakeSession, app, recording
 from tests.tui.driving import at_step, shows, until, wizard
 
-ELSEWHERE = OngoingRun("/results/elsewhere.jsonl", "archive-disk", "sdb", "ST8000AS0002", "2026-03-01T14:22:00", 4711)
+PLAN = make_plan(recipe=find("archive-disk"), drive=make_drive(model="ST8000AS0002"))
+ELSEWHERE = OngoingRun(Path("/results/elsewhere.jsonl"), PLAN, datetime(2026, 3, 1, 14, 22))
 
 
 @pytest.fixture

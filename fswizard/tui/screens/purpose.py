@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual import events, getters, on
@@ -130,7 +129,7 @@ class PurposeScreen(StepScreen):
 
     def _add(self, kind: str, items: Sequence[Any]) -> None:
         if kind == "ongoing" and self.wizard.running:  # which the bar on top leads to
-            items = [run for run in items if Path(run.result) != self.wizard.running.run.path]
+            items = [run for run in items if run.path != self.wizard.running.run.path]
         self._runs[kind] = items
         self._fill()
         self._propose()
@@ -167,7 +166,7 @@ class PurposeScreen(StepScreen):
         kind, __, number = key.partition("-")
         item = self._runs[kind][int(number)]
         if kind == "ongoing":
-            self.ask(lambda: FollowedRun(Path(item.result)), self.wizard.show_run)
+            self.ask(lambda: FollowedRun(item.path), self.wizard.show_run)
         elif kind == "left":
             self._clean(item)
         else:
