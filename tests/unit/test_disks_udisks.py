@@ -2,50 +2,45 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from types import SimpleNamespace
+from typing import cast
 
 import pytest
 
 from fswizard.disks import bus as bus_module
 from fswizard.disks import scratch_file, udisks
-from fswizard.disks.bus import BusError, Loop, loops
+from fswizard.disks.bus import Bus, BusError, Loop, loops
 from fswizard.disks.disk import DiskFailed
 from fswizard.disks.udisks import UdisksDisk
 from fswizard.filesystems import parse_candidate
 from fswizard.system import mounts
 from fswizard.system.block_device import Tree
+from fswizard.system.process import Finished
 
 
-class Refusing:
-    """A bus on which mounting fails."""
+async def mounted(error: str, directory: Path) -> Finished:
+    """What becomes of mounting where udisks2 answers with this error."""
 
-    def __init__(self, name: str) -> None:
-        self.error = BusError(name, "for a test")
+    def mount(name: str, options: str) -> str:
+        raise BusError(error, "for a test")
 
-    def mount(self, name: str, options: str) -> str:
-        raise self.error
-
-
-@pytest.fixture
-def disk(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[UdisksDisk]:
-    file = scratch_file.new(str(tmp_path), 0)
-    disk = UdisksDisk(Refusing(request.param), file, None)  # type: ignore[arg-type]
-    disk.names = ("loop0",)
-    yield disk
-    file.close()
+    file = scratch_file.new(str(directory), 0)
+    with closing(file):
+        disk = UdisksDisk(cast(Bus, SimpleNamespace(mount=mount)), file, None)
+        disk.names = ("loop0",)
+        return await disk.mount(parse_candidate("ext4"))
 
 
-@pytest.mark.parametrize("disk", [*udisks.REFUSALS, *udisks.UNSERVED], indirect=True)
-async def test_no_candidate_is_to_blame_where_udisks2_serves_the_session_no_longer(disk: UdisksDisk) -> None:
+@pytest.mark.parametrize("error", [*udisks.REFUSALS, *udisks.UNSERVED])
+async def test_no_candidate_is_to_blame_where_udisks2_serves_the_session_no_longer(error: str, tmp_path: Path) -> None:
     with pytest.raises(DiskFailed):
-        await disk.mount(parse_candidate("ext4"))
+        await mounted(error, tmp_path)
 
 
-@pytest.mark.parametrize("disk", ["Failed"], indirect=True)
-async def test_a_candidate_that_the_kernel_does_not_mount_has_failed(disk: UdisksDisk) -> None:
-    assert (await disk.mount(parse_candidate("ext4"))).output == "for a test"
+async def test_a_candidate_that_the_kernel_does_not_mount_has_failed(tmp_path: Path) -> None:
+    assert (await mounted("Failed", tmp_path)).output == "for a test"
 
 
 def test_a_loop_device_is_known_by_all_of_its_files_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
