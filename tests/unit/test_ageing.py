@@ -35,15 +35,12 @@ def plan(directory: Path, candidates: str = "ext4; xfs", **choices: Any) -> Plan
 
 @pytest.mark.usefixtures("everything_is_installed")
 class TestPlanning:
-    def test_all_are_aged_once_and_the_run_may_take_longer(self, tmp_path: Path) -> None:
+    def test_all_are_aged_once_before_the_first_round_and_the_run_may_take_longer(self, tmp_path: Path) -> None:
         made, twice = plan(tmp_path, baseline="xfs"), plan(tmp_path, "ext4; ext4:aged")
         assert [candidate.name for candidate in made.candidates] == list(AGED)
         assert (made.baseline, made.time_limit_s) == ("xfs:aged", 2 * RECIPE.minutes * 60)
         assert attempt_command(made).endswith("--candidates 'ext4:aged; xfs:aged'")
         assert [candidate.name for candidate in twice.candidates] == ["ext4:aged"]
-
-    def test_what_ages_them_is_written_before_the_first_round(self, tmp_path: Path) -> None:
-        made = plan(tmp_path)
         assert made.filled_bytes == (1 + 2 * (3 + 2)) << 30
         assert made.writes_bytes >= made.filled_bytes + 4 * made.writes_bytes_per_trial
 

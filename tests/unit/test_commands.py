@@ -13,7 +13,7 @@ from typing import cast
 import pytest
 
 from fswizard.errors import Missing, RunFailed
-from fswizard.system import clock, commands, timeouts
+from fswizard.system import commands, timeouts
 from fswizard.system.process import Process
 from fswizard.system.timeouts import within
 from tests.fakes.clock import SimulatedClock
@@ -68,24 +68,6 @@ def test_a_hanging_program_whose_children_hold_the_pipe_is_given_up_in_time(
         with pytest.raises(RunFailed, match="sh did not answer within 10 s"):
             asked.result()
     os.kill(child, signal.SIGKILL)  # it was there all the time
-
-
-@pytest.mark.usefixtures("time")
-async def test_what_takes_too_long_is_cancelled_to_its_end() -> None:
-    began_s, ended = clock.monotonic(), list[str]()
-
-    async def slow() -> None:
-        try:
-            while True:
-                await clock.pause(1.0)
-        finally:
-            await asyncio.sleep(0)
-            ended.append("in good order")
-
-    with pytest.raises(asyncio.TimeoutError):
-        await within(900.0, slow())
-    assert ended == ["in good order"]
-    assert clock.monotonic() == began_s + 900.0
 
 
 async def test_a_program_that_does_not_end_in_time_is_killed_and_named(time: SimulatedClock) -> None:

@@ -15,8 +15,6 @@ from fswizard.errors import FswizardError
         ("A scratch image (--target image:SIZE@DIR) erases nothing.", "A scratch image erases nothing."),
         ("Confirm it with `--erase Z840`.", ""),
         ("Install it with `fswizard doctor --install`.", "Install it with `fswizard doctor --install`."),
-        ("空きを増やすか、イメージを小さくしてください: --target image:SIZE@DIRECTORY。",
-         "空きを増やすか、イメージを小さくしてください。"),
         ("スクラッチイメージ（--target image:SIZE@DIR）は何も消しません。", "スクラッチイメージは何も消しません。"),
     ],
 )  # fmt: skip

@@ -26,7 +26,6 @@ from fswizard.filesystems import (
     parse_needs,
     require_members,
 )
-from fswizard.filesystems.hints import hint
 from fswizard.filesystems.suggestions import suggestions
 from fswizard.model.codec import from_json, to_json
 from fswizard.model.drive import SmrKind
@@ -152,15 +151,6 @@ def test_what_cannot_be_meant_is_refused_with_what_to_type(typed: str, message: 
         parse_candidates(typed)
     assert raised.value.message == message if message.endswith(".") else message in raised.value.message
     assert hint in raised.value.hint
-
-
-@pytest.mark.parametrize(
-    ("typed", "known"),
-    [("inode64", "inode32"), ("noatime", "atime")],
-)
-def test_the_opposite_of_what_was_typed_is_not_suggested(typed: str, known: str) -> None:
-    assert hint(typed, [known]) == f"Known: {known}."
-    assert hint(f"x{typed}", [typed]).startswith(f"Did you mean {typed}?")
 
 
 @given(st.text(max_size=60) | st.from_regex(r"(ext4|xfs|btrfs):[a-z=:,_0-9 ]{0,40}", fullmatch=True))
