@@ -138,7 +138,7 @@ class RootDisk(Disk):
             self._make_nodes()
         key = os.urandom(KEY_BYTES)
         made: list[Finished] = []
-        for step in (commands.make_below, commands.make):
+        for step in (commands.make_below, commands.make) if candidate.array else (commands.make,):
             for argv in step(candidate, self._device_names()):
                 begun(argv)
                 made.append(await self._run(argv, key))

@@ -8,7 +8,7 @@ from itertools import combinations
 
 from fswizard.errors import UsageError
 from fswizard.filesystems.hints import hint, no_option
-from fswizard.filesystems.layouts import layouts_of, parse_array
+from fswizard.filesystems.layouts import layouts_by_maker, parse_array
 from fswizard.filesystems.loader import catalogue, mounted_as
 from fswizard.language import _
 from fswizard.model.filesystem import AGED, Candidate, Filesystem
@@ -42,18 +42,30 @@ def parse_candidate(text: str) -> Candidate:
     if below := _BELOW.match(text):
         return _on_array(below[1].lower(), text[below.end() :])
     maker, colon, rest = text.strip().partition(":")
-    filesystem = _find_filesystem(maker.strip())
+    kind = maker.strip()
+    filesystem = catalogue().get(kind.lower()) or mounted_as(kind.lower())
+    if filesystem is None:
+        raise _no_filesystem(kind)
     tokens = [token.strip() for token in rest.split(",")] if colon else []
     tokens = [token for token in tokens if token != _NO_OPTION]
     is_aged = AGED in tokens
     if is_aged:
         tokens.remove(AGED)
-    array = _take_array(filesystem, tokens)
-    chosen = [(_option(filesystem, token), token) for token in tokens]
+    layouts = layouts_by_maker().get(filesystem.name, {})
+    words = [token for token in tokens if token in layouts]
+    if len(words) > 1:
+        raise _not_combined(filesystem, words[0], words[1])
+    left = [token for token in tokens if token not in words]
+    chosen: list[tuple[Option, str]] = []
+    for option in (*filesystem.mount_options, *filesystem.mkfs_options):
+        chosen += [(option, token) for token in left if option.is_meant_by(token)]
+        left = [token for token in left if (option, token) not in chosen]
+    if left:
+        known = [token for option in filesystem.options for token in option.tokens]
+        raise no_option(filesystem.name, left[0], [*known, *layouts])
     for (one, first), (other, second) in combinations(chosen, 2):
         if one.name == other.name or other.name in one.replaces or one.name in other.replaces:
             raise _not_combined(filesystem, first, second)
-    chosen.sort(key=lambda pair: filesystem.options.index(pair[0]))
     mkfs: list[Option] = []
     mount: list[str] = []
     for option, token in chosen:
@@ -61,10 +73,11 @@ def parse_candidate(text: str) -> Candidate:
             mkfs.append(replace(option, chosen=token.partition("=")[2] if option.pattern else ""))
         else:
             mount.append(token)
-    named = array.name.partition(":")[2].split(",") if array else []
-    named += [token for __, token in chosen]
+    named = [*words, *(token for __, token in chosen)]
     name = f"{filesystem.name}:{','.join(named)}" if named else filesystem.name
-    candidate = _on(array, Candidate(name, filesystem, tuple(mkfs), tuple(mount)))
+    candidate = Candidate(name, filesystem, tuple(mkfs), tuple(mount))
+    if words:
+        candidate = _on(parse_array(filesystem.name, words), candidate)
     return aged(candidate) if is_aged else candidate
 
 
@@ -110,41 +123,19 @@ def _on_array(maker: str, text: str) -> Candidate:
     return replace(_on(array, candidate), name=f"{array.name}+{candidate.name}")
 
 
-def _take_array(filesystem: Filesystem, tokens: list[str]) -> Array | None:
-    """Remove the layout from the options of a filesystem that makes arrays by itself, and return it, or None."""
-    known = layouts_of(filesystem.name)
-    chosen = [token for token in tokens if token in known]
-    if len(chosen) > 1:
-        raise _not_combined(filesystem, chosen[0], chosen[1])
-    for token in chosen:
-        tokens.remove(token)
-    return parse_array(filesystem.name, chosen) if chosen else None
-
-
-def _on(array: Array | None, candidate: Candidate) -> Candidate:
+def _on(array: Array, candidate: Candidate) -> Candidate:
     """Put a candidate on an array. Raises UsageError if both set the same option."""
     for option in candidate.mkfs_options:
-        if array and option.name in array.layout.replaces:
+        if option.name in array.layout.replaces:
             raise _not_combined(candidate.filesystem, array.layout.name, option.token)
     return replace(candidate, array=array)
 
 
-def _find_filesystem(name: str) -> Filesystem:
+def _no_filesystem(name: str) -> UsageError:
     known = catalogue()
-    if filesystem := mounted_as(name.lower()):
-        return filesystem
     if not name:
-        raise UsageError(_("A candidate has no filesystem."), _("Name one of: {names}.", names=", ".join(known)))
-    raise UsageError(_("There is no filesystem {name} in the catalogue.", name=safe(name)), hint(name, known))
-
-
-def _option(filesystem: Filesystem, token: str) -> Option:
-    """Option of a filesystem by its token. Raises UsageError if the option or its value is invalid."""
-    for option in filesystem.options:
-        if option.is_meant_by(token):
-            return option
-    known = [token for option in filesystem.options for token in option.tokens]
-    raise no_option(filesystem.name, token, [*known, *layouts_of(filesystem.name)])
+        return UsageError(_("A candidate has no filesystem."), _("Name one of: {names}.", names=", ".join(known)))
+    return UsageError(_("There is no filesystem {name} in the catalogue.", name=safe(name)), hint(name, known))
 
 
 def _not_combined(filesystem: Filesystem, first: str, second: str) -> UsageError:

@@ -29,14 +29,18 @@ def layouts() -> Mapping[str, Layout]:
     return MappingProxyType({row["name"]: from_json(Layout, row) for row in rows})
 
 
-def layouts_of(maker: str) -> dict[str, Layout]:
-    """Layouts of `md`, `luks`, `zfs` or `btrfs`, by their word in short names."""
-    return {layout.level_name: layout for layout in layouts().values() if layout.maker == maker}
+@cache
+def layouts_by_maker() -> Mapping[str, Mapping[str, Layout]]:
+    """Layouts of `md`, `luks`, `zfs` and `btrfs`, by their word in short names."""
+    made: dict[str, dict[str, Layout]] = {}
+    for layout in layouts().values():
+        made.setdefault(layout.maker, {})[layout.level_name] = layout
+    return made
 
 
 def parse_array(maker: str, tokens: Sequence[str]) -> Array:
     """Parse the tokens after `md:` or the like, the layout first. Raises UsageError if they are invalid."""
-    known = layouts_of(maker)
+    known = layouts_by_maker()[maker]
     word, *rest = tokens or [""]
     if word not in known:
         names = ", ".join(f"{maker}:{name}" for name in known)

@@ -28,9 +28,14 @@ def catalogue() -> Mapping[str, Filesystem]:
     return MappingProxyType({name: known[name] for name in (*ORDINARY, *sorted(known.keys() - set(ORDINARY)))})
 
 
+@cache
+def _by_mount_type() -> Mapping[str, Filesystem]:
+    return {known.mount_type: known for known in reversed(tuple(catalogue().values()))}
+
+
 def mounted_as(kind: str) -> Filesystem | None:
     """Filesystem by its catalogue name or its mount type, such as `ntfs3`; None if unknown."""
-    return catalogue().get(kind) or next((known for known in catalogue().values() if known.mount_type == kind), None)
+    return catalogue().get(kind) or _by_mount_type().get(kind)
 
 
 def _read(file_name: str) -> Filesystem:

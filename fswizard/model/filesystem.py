@@ -193,7 +193,7 @@ class Candidate:
         if self.filesystem.pool:
             pairs += tuple(("-O", option) for option in self.mount_options)
             return tuple(part for pair in pairs for part in pair)
-        if self.below and self.filesystem.stripe_flag and (stripe := self.below.stripe):
+        if self.filesystem.stripe_flag and self.below and (stripe := self.below.stripe):
             pairs += ((self.filesystem.stripe_flag, stripe),)
         joined: dict[str, str] = {}
         for flag, value in pairs:
