@@ -56,7 +56,7 @@ def details(drive: Drive, *, timeout_s: float = 10.0, wake: bool = False, machin
     try:
         answer, type_ = _ask(drive, clock.monotonic() + timeout_s, wake)
     except FswizardError as error:
-        return replace(_without(drive, known, error), temperature_c=_nvme_temperature_c(drive, machine))
+        return _without(drive, known, error)
     document, lines, by_smartctl = answer.document, answer.lines, facts_of(answer)
     facts = _merged(known, by_smartctl)
     verdict = judge_smr(facts)
@@ -168,19 +168,6 @@ def _without(drive: Drive, known: SmrFacts, error: FswizardError) -> Drive:
     evidence = Evidence("smartctl-missing", "unknown", "weak", _(text, reason=_(error.message)))
     verdict = replace(verdict, evidence=(*verdict.evidence, evidence), advice=(*verdict.advice, error.hint))
     return replace(drive, smr=verdict, pending=error.message)
-
-
-def _nvme_temperature_c(drive: Drive, machine: Machine) -> int | None:
-    """Temperature of an NVMe disk from the kernel, which needs no root; other disks might be woken up."""
-    if drive.bus != "nvme":
-        return drive.temperature_c
-    device = f"/sys/block/{drive.name}/device"
-    for directory in (device, f"{device}/hwmon"):
-        for name in machine.names(directory):
-            reading = machine.number(f"{directory}/{name}/temp1_input", -1)
-            if name.startswith("hwmon") and reading > 0:
-                return round(reading / 1000)
-    return drive.temperature_c
 
 
 def _wear(document: dict[str, Any]) -> tuple[int | None, int | None]:

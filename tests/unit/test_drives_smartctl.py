@@ -178,12 +178,6 @@ def test_wear_is_read_where_its_unit_is_known(
     assert "--log devstat" in calls(programs)[-1]
 
 
-def test_the_temperature_of_an_nvme_disk_needs_no_root(programs: Path, tmp_path: Path) -> None:
-    answering(programs, saying("Smartctl open device: /dev/nvme0n1 failed: Permission denied"), code=2)
-    nvme = make_drive(name="nvme0n1", bus="nvme", kind="nvme")
-    assert details(nvme, machine=machine("laptop", tmp_path)).temperature_c == 42
-
-
 def test_what_smartctl_cannot_ask_is_left_alone(programs: Path) -> None:
     answering(programs, ANSWER)
     drive = make_drive(bus="virtio")
