@@ -17,6 +17,7 @@ from fswizard.model.plan import Plan
 from fswizard.model.result import Environment
 from fswizard.model.text import safe
 from fswizard.system import clock, commands
+from fswizard.system.block_device import Tree
 
 DYNAMIC_DRIVERS = frozenset({"intel_pstate", "amd-pstate-epp"})
 """Drivers that raise the clock under load even with the governor `powersave` (kernel admin guide, cpufreq)."""
@@ -68,10 +69,8 @@ class Load:
 
 
 @dataclass(frozen=True)
-class Host:
+class Host(Tree):
     """A machine: files of the kernel below `root`, and queries that need the live machine."""
-
-    root: Path = Path("/")
 
     def space(self, directory: str | Path) -> Space:
         """Space on the filesystem of `directory`. Raises OSError if it is not accessible."""
@@ -88,7 +87,7 @@ class Host:
 
     def unwritten_bytes(self) -> int:
         """Size of dirty data in memory, including data that is being written."""
-        sizes = re.findall(r"^(?:Dirty|Writeback):\s*(\d+) kB$", self._text("proc/meminfo"), re.MULTILINE)
+        sizes = re.findall(r"^(?:Dirty|Writeback):\s*(\d+) kB$", self.text("proc/meminfo"), re.MULTILINE)
         return sum(map(int, sizes)) << 10
 
     def on_battery(self) -> bool:
@@ -103,38 +102,37 @@ class Host:
 
     def processor(self) -> str:
         """Model of the processor, or its architecture if the kernel reports none."""
-        cpuinfo = self._text("proc/cpuinfo")
+        cpuinfo = self.text("proc/cpuinfo")
         match = re.search(r"^(?:model name|Model|Hardware)\s*:\s*(.+)$", cpuinfo, re.MULTILINE)
         return safe(match[1].strip()) if match else platform.machine()
 
     def is_slowed(self) -> bool:
         """Whether the processor stays at its lowest clock under load."""
-        driver = self._text(f"{_CPUFREQ}/scaling_driver").strip()
-        return self._text(f"{_CPUFREQ}/scaling_governor").strip() == "powersave" and driver not in DYNAMIC_DRIVERS
+        driver = self.text(f"{_CPUFREQ}/scaling_driver")
+        return self.text(f"{_CPUFREQ}/scaling_governor") == "powersave" and driver not in DYNAMIC_DRIVERS
 
     def pressure_total_s(self, resource: Literal["cpu", "io", "memory"]) -> float:
         """Seconds since boot in which a task waited for `resource` (PSI `some`); 0 if not counted."""
-        match = re.search(r"^some .*\btotal=(\d+)", self._text(f"proc/pressure/{resource}"), re.MULTILINE)
+        match = re.search(r"^some .*\btotal=(\d+)", self.text(f"proc/pressure/{resource}"), re.MULTILINE)
         return int(match[1]) / 1e6 if match else 0.0
 
     def disk_busy_s(self, name: str) -> float:
         """Seconds since boot in which a disk was busy (kernel: block/stat.rst); 0 if not counted."""
-        fields = self._text(f"sys/class/block/{name}/stat").split()
+        fields = self.text(f"sys/class/block/{name}/stat").split()
         return int(fields[9]) / 1e3 if len(fields) > 9 else 0.0
 
     def loads(self) -> dict[int, Load]:
         """Loads of all processes by PID."""
-        numbers = (path.name for path in (self.root / "proc").iterdir() if path.name.isdecimal())
-        loads = {int(number): self._load(number) for number in numbers}
+        loads = {int(name): self._load(name) for name in self.names("/proc") if name.isdecimal()}
         return {number: load for number, load in loads.items() if load is not None}
 
     def _load(self, number: str) -> Load | None:
         """Load of a process; None if it has ended."""
-        head, _, tail = self._text(f"proc/{number}/stat").rpartition(")")
+        head, _, tail = self.text(f"proc/{number}/stat").rpartition(")")
         fields = tail.split()
         if len(fields) < 13:
             return None
-        moved = dict(re.findall(r"^(read_bytes|write_bytes): (\d+)$", self._text(f"proc/{number}/io"), re.MULTILINE))
+        moved = dict(re.findall(r"^(read_bytes|write_bytes): (\d+)$", self.text(f"proc/{number}/io"), re.MULTILINE))
         return Load(
             safe(head.partition("(")[2]),
             int(fields[1]),
@@ -153,30 +151,24 @@ class Host:
         return Distribution(safe(fields["PRETTY_NAME"]), tuple(safe(name.lower()) for name in names))
 
     def has_loop_devices(self) -> bool:
-        return (self.root / "dev/loop-control").exists()
+        return self.path("/dev/loop-control").exists()
 
     def has_module(self, name: str) -> bool:
         """Whether a module is loaded or built in; the latter is visible only with parameters or as an md level."""
-        return (self.root / "sys/module" / name).exists() or f"[{name}]" in self._text("proc/mdstat")
+        return self.path(f"/sys/module/{name}").exists() or f"[{name}]" in self.text("proc/mdstat")
 
     def kernel_supports(self, kind: str) -> bool:
         """Whether the kernel can mount a filesystem type: built in, loaded, or with a module that modprobe finds.
 
         mount(2) loads modules by their alias `fs-TYPE`, which some outside the kernel lack.
         """
-        if kind in self._text("proc/filesystems").split():
+        if kind in self.text("proc/filesystems").split():
             return True
         try:
             names = (f"fs-{kind}", kind)
             return any(not commands.query(["modprobe", "-n", "-q", name], timeout_s=5).exit_code for name in names)
         except FswizardError:  # a container without modprobe
             return False
-
-    def _text(self, path: str) -> str:
-        try:
-            return (self.root / path).read_text("utf-8", "replace")
-        except OSError:
-            return ""
 
 
 this = Host()
