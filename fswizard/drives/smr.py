@@ -54,17 +54,8 @@ _IS: dict[SmrKind, str] = {
     "not-a-hard-disk": N_("{model} is flash, not a hard disk"),
     "unknown": N_("{model} is disputed"),
 }
-_OTHER_DEVICES = {
-    "cd/dvd": N_("a drive for optical discs"),
-    "optical": N_("an optical drive"),
-    "tape": N_("a tape drive"),
-    "sequential": N_("a tape drive"),
-    "enclosure": N_("a case with slots for disks"),
-    "processor": N_("not a disk"),
-    "changer": N_("a changer of media"),
-    "storage array": N_("a controller of disks"),
-}
-"""Descriptions of SCSI device types that are no disks."""
+_OTHER_DEVICES = ("cd/dvd", "optical", "tape", "sequential", "enclosure", "processor", "changer", "storage array")
+"""Parts of SCSI device types that are no disks."""
 _SAYS = N_("{source} ({document}) says that this model is {recording}: {note}.")
 _LISTS = N_("{source} ({document}) lists this model as {recording}: {note}.")
 _STATEMENTS: dict[SourceStrength, str] = {
@@ -217,10 +208,8 @@ def _by_itself(facts: SmrFacts, rows: Sequence[ModelRow]) -> Iterator[Evidence]:
         yield _says("queue-zoned", zones, "certain", text, kind=zones)
     if "host managed zoned" in type_:
         yield _says("device-type", "host-managed", "certain", N_("The SCSI device type is '{type}'."), type=type_)
-    for name, device in _OTHER_DEVICES.items():
-        if name in type_:
-            text = N_("The SCSI device type is '{type}': {device}.")
-            yield _says("device-type", "not-a-hard-disk", "certain", text, type=type_, device=_(device))
+    if any(name in type_ for name in _OTHER_DEVICES):
+        yield _says("device-type", "not-a-hard-disk", "certain", N_("The SCSI device type is '{type}'."), type=type_)
     if facts.zoned:
         text = N_("The disk itself reports {kind} zones ({place}).")
         kind = facts.zoned.replace("drive", "device")
