@@ -27,7 +27,6 @@ from fswizard.engines import (
     require_unkilled,
 )
 from fswizard.errors import FswizardError, Refused, RunFailed
-from fswizard.filesystems import commands
 from fswizard.language import _
 from fswizard.model.estimates import ageing_s, filling_s, free_when_aged_bytes
 from fswizard.model.filesystem import Candidate
@@ -326,8 +325,6 @@ async def _images(plan: Plan, emitter: Emitter, disks: Disks) -> list[Disk]:
         emitter.begin("fill", _("writing the whole scratch image once"), expected_s=expected_s)
         disk = await disks.image(member.path, member.size_bytes, emitter)
         made.append(disk)
-        argv = commands.attach(f"/dev/{disk.names[0]}", commands.IMAGE)
-        emitter.command_ended(Finished(argv, 0, b"", b"", 0.0), as_root=disk.as_root)
         if not disk.direct_io:
             raise scratch_file.without_direct_io(member.path)
     return made

@@ -149,11 +149,6 @@ def umount(directory: str) -> Command:
     return ("umount", directory)
 
 
-def attach(device: str, image: str) -> Command:
-    """Command equivalent to the system calls by which a run attaches a loop device."""
-    return ("losetup", "--direct-io=on", device, image)
-
-
 def create_array(names: DeviceNames, array: Array, copied: bool) -> Command:
     """Make an md array of all devices."""
     run_options: Command = ()
