@@ -23,10 +23,10 @@ def test_a_run_ends_with_a_report_on_stdout_and_a_result_file(recipe: Path, tmp_
     verdict = done.stdout.splitlines()[0].partition("   ")[0]
     document = json.loads(fswizard("report", output, "--format", "json").stdout)
     verdicts = {"faster", "slower", "behind", "alike", "open"}
-    for ratio in (*document["ratios"], *document["overall"]):
+    for ratio in (*document["analysis"]["by_workload"], *document["analysis"]["overall"]):
         assert ratio["verdict"] in verdicts
         assert ratio["low"] is None or ratio["low"] <= ratio["ratio"] <= ratio["high"]
-    primary = [sample for sample in document["samples"] if sample["primary"] and sample["candidate"]]
+    primary = [sample for sample in document["result"]["samples"] if sample["primary"] and sample["candidate"]]
     rounds = {(sample["candidate"], sample["round"]) for sample in primary if sample["round"]}
     assert rounds == {(candidate, number) for candidate in ("ext4", "ext2") for number in (1, 2, 3)}
     assert document["answer"]["verdict"] in verdict

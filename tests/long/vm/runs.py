@@ -55,7 +55,7 @@ class Run:
     def rounds(self, candidate: str) -> set[int]:
         """In which it was measured whole."""
         found = [sample["round"] for sample in self._primary(candidate)]
-        workloads = len(self.report["plan"]["workloads"])
+        workloads = len(self.report["result"]["plan"]["recipe"]["workloads"])
         return {number for number in found if found.count(number) == workloads}
 
     def assert_whole(self, rounds: int, *candidates: str) -> None:
@@ -64,10 +64,10 @@ class Run:
             assert all(sample["value"] > 0 for sample in self._primary(name))
 
     def failures(self, candidate: str) -> set[str]:
-        return {failure["kind"] for failure in self.report["failures"] if failure["candidate"] == candidate}
+        return {failure["kind"] for failure in self.report["result"]["failures"] if failure["candidate"] == candidate}
 
     def _primary(self, candidate: str) -> list[dict[str, Any]]:
-        samples: list[dict[str, Any]] = self.report["samples"]
+        samples: list[dict[str, Any]] = self.report["result"]["samples"]
         return [s for s in samples if s["primary"] and s["round"] and s["candidate"] == candidate]
 
 

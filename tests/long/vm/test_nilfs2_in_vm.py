@@ -29,7 +29,7 @@ def test_a_small_volume_fills_up_where_nobody_cleans(machine: Machine) -> None:
 
 def test_a_whole_large_disk_has_room_enough_with_and_without_a_cleaner(machine: Machine) -> None:
     run = on_disk(machine, ARCHIVE, f"btrfs; {CLEANED}; {UNCLEANED}", "--rounds", "1..1", recipe=LARGE)
-    assert run.report["plan"]["target"]["size_bytes"] == ARCHIVE.size_bytes
+    assert run.report["result"]["plan"]["target"]["size_bytes"] == ARCHIVE.size_bytes
     run.assert_whole(1, CLEANED, UNCLEANED)
     for name in (CLEANED, UNCLEANED):
         assert run.failures(name) == set()

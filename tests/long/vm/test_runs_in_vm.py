@@ -30,8 +30,8 @@ def test_whole_runs_at_the_speed_of_the_disk_which_is_left_wiped(machine: Machin
     run = on_disk(machine, MEASURED, "; ".join(MANY), "--rounds", "2..2")
     run.assert_whole(2, *MANY)
     assert max(run.rates("ext4")) < 1.2 * MEASURED.requests_per_s
-    assert run.report["drive"]["model"] == "TESTDISK"
-    assert run.report["plan"]["target"]["kind"] == "device"
+    assert run.report["result"]["plan"]["drive"]["model"] == "TESTDISK"
+    assert run.report["result"]["plan"]["target"]["kind"] == "device"
     machine.ok("udevadm", "settle", "--timeout=600")
     known = machine.run("udevadm", "info", "--query=property", link(MEASURED)).stdout.decode()
     assert f"ID_SERIAL_SHORT={MEASURED.serial}" in known
