@@ -15,7 +15,7 @@ from fswizard.errors import Refused
 from fswizard.model.plan import Member, Target
 from tests.builders import make_plan
 from tests.recorded import machines
-from tests.unit.test_may_erase import PART, SERIAL, found, stage
+from tests.unit.test_may_erase import PART, SERIAL, attach, found, stage
 
 DOCK = {"sdb": "usb-WDC_WD40_EFAX-68JH4N1_152D00539000-0:0", "sdc": "usb-ST8000DM_004-2CX188_152D00539000-0:1"}
 STICK = "usb-Generic_Flash_Disk_0123456789ABCDEF-0:0"
@@ -31,17 +31,6 @@ def against(machine: Machine, name: str, typed: str | None = None) -> list[str]:
     target = find_device(f"/dev/{name}", machine)
     codes = ("no-serial", "wrong-serial")
     return [f"{it.text} {it.hint}" for it in refusals(target, typed) if it.code in codes]
-
-
-def disk(root: Path, name: str, number: str, **attributes: str) -> None:
-    """Attach another SATA disk of 8 TB."""
-    block = root / f"sys/devices/pci0/ata2/host1/block/{name}"
-    for path, text in {"dev": number, "size": "15628053168", **attributes}.items():
-        file = block / path.replace("__", "/")
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(f"{text}\n")
-    for link in ("sys/block", "sys/class/block"):
-        (root / link / name).symlink_to(block)
 
 
 @pytest.mark.parametrize("name", DOCK)
@@ -80,14 +69,14 @@ def test_one_disk_on_two_paths_keeps_its_serial_number(tmp_path: Path) -> None:
 )
 def test_a_path_has_the_same_wwn_and_size(wwid: str, sectors: str, same: bool, tmp_path: Path) -> None:
     machine = stage(tmp_path, {"BLOCK/device/wwid": WWID}, {})
-    disk(tmp_path, "sdc", "8:32", device__serial=SERIAL, device__wwid=wwid, size=sectors)
+    attach(tmp_path, "sdc", "8:32", device__serial=SERIAL, device__wwid=wwid, size=sectors)
     assert (SERIAL in identifiers(machine, "sdb")) == same
 
 
 @pytest.mark.parametrize("wwid", ["t10.ATA     ST8000    Z8400000", "naa.0000000000000000"])
 def test_a_wwn_made_of_the_serial_number_or_of_zeros_makes_no_path(wwid: str, tmp_path: Path) -> None:
     machine = stage(tmp_path, {"BLOCK/device/wwid": wwid}, {})
-    disk(tmp_path, "sdc", "8:32", device__serial=SERIAL, device__wwid=wwid)
+    attach(tmp_path, "sdc", "8:32", device__serial=SERIAL, device__wwid=wwid)
     assert list(identifiers(machine, "sdb")) == [f"ata-ST8000_{SERIAL}"]
 
 
@@ -130,7 +119,7 @@ def test_a_partition_is_confirmed_by_numbers_of_its_disk_or_names_of_its_own(
 )
 def test_what_is_no_other_disk_takes_no_number_away(name: str, attributes: dict[str, str], tmp_path: Path) -> None:
     machine = stage(tmp_path, {}, {})
-    disk(tmp_path, name, "8:32", device__serial=SERIAL, **attributes)
+    attach(tmp_path, name, "8:32", device__serial=SERIAL, **attributes)
     assert SERIAL in identifiers(machine, "sdb")
 
 
@@ -139,8 +128,7 @@ def test_what_cannot_be_printed_or_a_copy_has_too_cannot_be_typed(tmp_path: Path
     assert list(identifiers(machine, "sdb")) == [f"ata-ST8000_{SERIAL}"]
     root = tmp_path / "copied"
     machine = stage(root, {"BLOCK/device/serial": ""}, {"sdb1": PART})
-    disk(root, "sdc", "8:32", sdc1__partition="1", sdc1__dev="8:33")
-    (root / "sys/class/block/sdc1").symlink_to(root / "sys/block/sdc/sdc1")
+    attach(root, "sdc", "8:32", sdc1__partition="1", sdc1__dev="8:33")
     assert "77-partuuid" in identifiers(machine, "sdb1")
     machines.record(root, "sdc1", PART)
     assert "77-partuuid" not in identifiers(machine, "sdb1")
