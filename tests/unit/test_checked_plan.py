@@ -53,8 +53,10 @@ def plan_of(line: bytes) -> Plan:
 
 
 @pytest.mark.parametrize("recipe", recipes.available(), ids=lambda recipe: recipe.name)
-def test_every_recipe_passes_when_it_comes_from_a_file(recipe: Recipe) -> None:
+def test_every_recipe_passes_when_it_comes_from_a_file_and_no_amount_gives_it_more_work(recipe: Recipe) -> None:
     recipes.check(from_json(Recipe, json.loads(json.dumps(to_json(recipe)))))
+    amounts = {workload.name: Amount(HUGE, 1.0) for workload in recipe.workloads}
+    assert [each.task for each in recipe.with_amounts(amounts).workloads] == [each.job for each in recipe.workloads]
 
 
 def test_a_candidate_is_made_as_the_catalogue_says_whatever_the_file_has() -> None:
@@ -194,12 +196,6 @@ def test_less_than_nothing_is_no_amount(units: int, seconds: float) -> None:
     for line in (edited(*VIDEO, "amount", to=wrong), json.dumps(chosen).encode()):
         with pytest.raises(ValueError, match="amount"):
             event_in(line)
-
-
-@pytest.mark.parametrize("recipe", recipes.available(), ids=lambda recipe: recipe.name)
-def test_no_amount_gives_a_test_more_work_than_it_has(recipe: Recipe) -> None:
-    amounts = {workload.name: Amount(HUGE, 1.0) for workload in recipe.workloads}
-    assert [each.task for each in recipe.with_amounts(amounts).workloads] == [each.job for each in recipe.workloads]
 
 
 def test_the_rounds_before_one_of_a_large_number_are_not_counted_one_by_one(tmp_path: Path) -> None:

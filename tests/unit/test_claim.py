@@ -6,6 +6,7 @@ import fcntl
 import os
 import subprocess
 from collections.abc import Sequence
+from contextlib import nullcontext
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -34,10 +35,7 @@ def test_the_kernel_says_which_disk_is_open(
     said = dict(zip(requests, (number.to_bytes(8, "little") for number in kernel)))
     monkeypatch.setattr(fcntl, "ioctl", lambda descriptor, request, room: said[request])
     monkeypatch.setattr(os, "fstat", lambda descriptor: SimpleNamespace(st_rdev=os.makedev(8, minor)))
-    if not words:
-        claim._check_open(0, DEVICE)
-        return
-    with pytest.raises(Refused, match=words):
+    with pytest.raises(Refused, match=words) if words else nullcontext():
         claim._check_open(0, DEVICE)
 
 
@@ -75,10 +73,7 @@ def test_the_device_is_in_use_nowhere_else_by_any_path_to_it_and_does_not_fail(
     monkeypatch.setattr(claim, "find", lambda number: DEVICE)
     monkeypatch.setattr(claim.disk_facts, "read", lambda device, contents: facts)
     monkeypatch.setattr(claim.disk_facts, "openers", lambda facts, without_pid, anywhere: [])
-    if code:
-        with pytest.raises(Refused, match="sdb reports that it is failing"):
-            claim.claim(DEVICE.number, DEVICE.diskseq, DEVICE.size_bytes, "Z84", "")
-    else:
+    with pytest.raises(Refused, match="sdb reports that it is failing") if code else nullcontext():
         claim.claim(DEVICE.number, DEVICE.diskseq, DEVICE.size_bytes, "Z84", "").detach()
     looked = [("sdb", os.O_RDONLY), ("sdb", os.O_RDWR | os.O_EXCL), ("sdc", os.O_RDONLY | os.O_EXCL)]
     assert opened == [*looked, *([] if code else [("sdb", os.O_RDWR)])]
