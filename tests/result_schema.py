@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
@@ -12,6 +13,7 @@ from fswizard.model.recipe import Job
 from fswizard.report import json as report
 
 PATH = Path(report.__file__).with_name("result.schema.json")
+LIMITS = {"minimum", "maximum", "minLength", "maxLength", "pattern"}
 NAME = {"description": "Its name in the catalogue.", "type": "string"}
 
 
@@ -21,9 +23,14 @@ def schema() -> str:
     for unused in ("Driver", "Feature", "Option", "Price"):
         found["$defs"].pop(unused, None)
     del found["$defs"]["Candidate"]["properties"]["mkfs_options"]
-    for limited in ("hard_disk_minutes", "hard_disk_image_bytes"):
-        del found["$defs"]["Recipe"]["properties"][limited]["minimum"]  # 0 is none of its own
-    return json.dumps(found, indent=2, ensure_ascii=False) + "\n"
+    return json.dumps(_unlimited(found), indent=2, ensure_ascii=False) + "\n"
+
+
+def _unlimited(schema: Any) -> Any:
+    """The same without the limits of what people write into a recipe, to which an escaped name need not keep."""
+    if isinstance(schema, dict):
+        return {key: _unlimited(value) for key, value in schema.items() if key not in LIMITS}
+    return schema
 
 
 if __name__ == "__main__":
