@@ -3,14 +3,13 @@ directory."""
 
 from __future__ import annotations
 
-import json
 import math
 import os
 import random
 import stat
 import zlib
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from statistics import fmean
@@ -64,8 +63,8 @@ class TreeProfile:
     """Compressed size over size of some files, by the bit length of their size."""
 
 
-def scan(directory: Path, stopped: Callable[[], bool] = lambda: False) -> TreeProfile:
-    """Scan a directory until `stopped()`, without following links, entering other filesystems, or writing anything.
+def scan(directory: Path) -> TreeProfile:
+    """Scan a directory without following links, entering other filesystems, or writing anything.
 
     Raises UsageError if it cannot be read or has no files.
     """
@@ -78,7 +77,7 @@ def scan(directory: Path, stopped: Callable[[], bool] = lambda: False) -> TreePr
         reason = getattr(error, "strerror", None) or _("not a valid directory name")
         raise UsageError(f"{safe(str(directory))}: {reason}.", _("Name a directory that you can read.")) from error
     waiting = [(str(directory), 0)]
-    while waiting and not stopped():
+    while waiting:
         path, depth = waiting.pop()
         before = len(profile.sizes)
         try:
@@ -115,7 +114,7 @@ def scan(directory: Path, stopped: Callable[[], bool] = lambda: False) -> TreePr
 
 
 @in_english()
-def recipe_text(profile: TreeProfile, name: str = "my-files", title: str = N_("My own files")) -> str:
+def recipe_text(profile: TreeProfile) -> str:
     """A recipe in TOML for a generated tree with the same distribution, scaled down if it is too large."""
     total_bytes, most = sum(profile.sizes), max(len(profile.sizes), len(profile.directories))
     scale = max(1, math.ceil(most / MOST_FILES), math.ceil(total_bytes / MOST_BYTES))
@@ -132,8 +131,8 @@ def recipe_text(profile: TreeProfile, name: str = "my-files", title: str = N_("M
         "# Sizes, compressibility, depths and files in a directory are kept; names are not.",
         f"# A candidate writes about {size_text(sum(writes_bytes(job, prepares=False) for job in jobs))} a round.",
         "schema = 1",
-        f"name = {json.dumps(name)}",
-        f"title = {json.dumps(title, ensure_ascii=False)}",  # a string of TOML is one of JSON
+        'name = "my-files"',
+        f'title = "{N_("My own files")}"',
         f'why = "{N_("Files like mine: copied, deleted, packed, searched and read.")}"',
         f"minutes = {minutes}",
         f'image = "{binary_size_text(image)}"',

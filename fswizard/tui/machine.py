@@ -176,10 +176,6 @@ class MachineCache:
     def recipes(self) -> tuple[Recipe, ...]:
         return self._backend.recipes()
 
-    def forget_recipes(self) -> None:
-        """Read the recipes again, as there is a new one."""
-        self.__dict__.pop("recipes", None)
-
     def recipe_for(self, purpose: Purpose) -> Recipe:
         """The initial recipe for a purpose."""
         named = (recipe for recipe in self.recipes if recipe.name == RECIPES[purpose])

@@ -1,28 +1,18 @@
-"""The step at which a recipe is used: found, used, refused, and made from a directory."""
+"""The step at which a recipe is used: found, used and refused."""
 
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
-import pytest
 from textual.pilot import Pilot
-from textual.widgets import Input
 
-from fswizard import recipes
 from fswizard.tui.widgets.options import Options
 from tests.fakes.wizard import NEW as NEW_DISK
 from tests.fakes.wizard import AllRecipes, app
-from tests.tui.driving import at_step, footer, keys_of, settled, shows, until, wizard
+from tests.tui.driving import at_step, footer, settled, shows, until, wizard
 
 SIZE = (120, 36)
-
-
-@pytest.fixture(autouse=True)
-def directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
-    return tmp_path / "fswizard" / "recipes"
 
 
 async def highlight(pilot: Pilot[Any], name: str) -> None:
@@ -60,30 +50,6 @@ async def test_a_recipe_for_which_there_is_no_room_cannot_be_passed() -> None:
         await shows(pilot, "1 candidate")
         await pilot.press("enter")
         await at_step(pilot, "review")
-
-
-async def test_a_recipe_like_a_directory_is_saved_used_and_measured(directory: Path, tmp_path: Path) -> None:
-    files = tmp_path / "files"
-    files.mkdir()
-    (files / "one").write_bytes(b"x" * 5000)
-    machine = AllRecipes()
-    async with app("workloads", machine).run_test(size=SIZE) as pilot:
-        await at_step(pilot, "workloads")
-        for number in (1, 2):
-            await pilot.press("n", *"/nowhere", "enter")
-            await shows(pilot, "✗ /nowhere: No such file or directory.")
-            pilot.app.screen.query_one("#like", Input).value = str(files)
-            await pilot.press("enter")
-            name = ("my-files", "my-files-2")[number - 1]
-            await shows(pilot, f"✓ Saved as {name} in ")
-            assert used(pilot) == name
-        assert keys_of(pilot.app, "#recipes")[-2:] == ["my-files", "my-files-2"]
-        await pilot.press("enter")
-        await at_step(pilot, "review")
-        await shows(pilot, "starts the run")
-    (plan,) = machine.plans
-    assert plan.recipe.source == str(directory / "my-files-2.toml")
-    assert [w.job for w in recipes.find("my-files-2").workloads] == [w.job for w in plan.recipe.workloads]
 
 
 async def test_limits_change_by_key() -> None:

@@ -1,4 +1,4 @@
-"""A recipe of one's own files makes a tree like them and gives nothing else away; it is kept, listed and removed."""
+"""A recipe of one's own files makes a tree like them and gives nothing else away."""
 
 from __future__ import annotations
 
@@ -9,15 +9,14 @@ import zlib
 from bisect import bisect_right
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from fswizard import recipes
 from fswizard.engines.shared import tree_worker
 from fswizard.engines.tree import TreeJob
-from fswizard.errors import RunFailed, UsageError
-from fswizard.recipes import tree_profile, user_recipes
+from fswizard.errors import UsageError
+from fswizard.recipes import tree_profile
 from tests.fakes.command_line import fswizard
 
 
@@ -146,17 +145,16 @@ def test_other_filesystems_are_not_entered(tmp_path: Path) -> None:
         subprocess.run(["umount", tmp_path / "mount"], check=True)
 
 
-def test_looking_through_a_directory_ends_when_nobody_waits_for_it(collection: Path) -> None:
-    turns = iter([False, True])
-    assert len(tree_profile.scan(collection, lambda: next(turns)).sizes) < 100
-
-
 @pytest.mark.parametrize("name", ["nowhere", "file", "empty"])
 def test_what_cannot_be_looked_at_is_wrong_usage(name: str, tmp_path: Path) -> None:
     (tmp_path / "file").write_bytes(b"x")
     (tmp_path / "empty").mkdir()
     with pytest.raises(UsageError, match=name):
         tree_profile.scan(tmp_path / name)
+
+
+def text() -> str:
+    return tree_profile.recipe_text(tree_profile.TreeProfile([1, 1], [(2, 0)], {1: [0.5]}))
 
 
 TREE = """
@@ -183,63 +181,7 @@ depths = [0, 0]
     ],
 )
 def test_a_wrong_table_is_refused(old: str, new: str, words: str) -> None:
-    text = text_titled("Mine").split("\n[tree]")[0] + TREE
-    assert recipes.parse(text, "mine.toml")
+    right = text().split("\n[tree]")[0] + TREE
+    assert recipes.parse(right, "mine.toml")
     with pytest.raises(UsageError, match=words):
-        recipes.parse(text.replace(old, new), "mine.toml")
-
-
-# Recipes that the user makes
-
-
-@pytest.fixture(autouse=True)
-def directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
-    return tmp_path / "config" / "fswizard" / "recipes"
-
-
-def text_titled(title: str) -> str:
-    return user_recipes.like(tree_profile.TreeProfile([1, 1], [(2, 0)], {1: [0.5]}), title)
-
-
-def test_a_recipe_is_saved_and_listed_as_the_users(directory: Path) -> None:
-    saved = user_recipes.save(text_titled("Evening “work”"))
-    assert (saved.name, saved.title, saved.group) == ("evening-work", "Evening “work”", "yours")
-    assert saved.source == str(directory / "evening-work.toml")
-    assert recipes.find("evening-work") == saved
-    assert "evening-work: Evening “work”" in fswizard("recipes").stdout
-
-
-@pytest.mark.parametrize("title", ["", "!?", "日本", "Quick!", "n" * 41])
-def test_a_bad_name_is_refused(title: str, directory: Path) -> None:
-    with pytest.raises(UsageError):
-        user_recipes.save(text_titled(title))
-    assert not directory.exists()
-
-
-@pytest.mark.parametrize("title", ["a" + " " * 59 + "b", "../../etc/x", 'My "photos"'])
-def test_nothing_is_written_elsewhere(title: str, directory: Path) -> None:
-    assert Path(user_recipes.save(text_titled(title)).source).parent == directory
-
-
-def test_an_existing_recipe_is_not_overwritten(directory: Path) -> None:
-    directory.mkdir(parents=True)
-    (directory / "mine.toml").write_text("what somebody wrote")
-    with pytest.raises(UsageError, match=r"mine\.toml exists already"):
-        user_recipes.save(text_titled("Mine"))
-    assert (directory / "mine.toml").read_text() == "what somebody wrote"
-
-
-def test_a_disk_that_is_full_leaves_no_half_of_a_recipe(directory: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    opened = Path.open
-
-    def full(path: Path, *arguments: Any, **keywords: Any) -> Any:
-        if path.parent == directory:
-            path.touch()
-            return opened(Path("/dev/full"), "w", encoding="utf-8")
-        return opened(path, *arguments, **keywords)
-
-    monkeypatch.setattr(Path, "open", full)
-    with pytest.raises(RunFailed, match="No space left"):
-        user_recipes.save(text_titled("Mine"))
-    assert not list(directory.iterdir())
+        recipes.parse(right.replace(old, new), "mine.toml")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import ClassVar
 
 from textual import getters, on
@@ -14,7 +13,6 @@ from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical, VerticalScroll
 from textual.content import Content
 from textual.widgets.option_list import Option
-from textual.worker import get_current_worker
 
 from fswizard.errors import UsageError
 from fswizard.language import N_, _, n_, number, p_
@@ -23,25 +21,22 @@ from fswizard.model.units import binary_text, duration_text, size_text
 from fswizard.tui.choices import TIME_BUDGETS_S, WRITE_BUDGETS_BYTES, next_value
 from fswizard.tui.drawing import Piece, keyed, lines, text
 from fswizard.tui.drives import too_large
-from fswizard.tui.screens.base import StepScreen, TextBox, WithBox
+from fswizard.tui.screens.base import StepScreen
 from fswizard.tui.widgets.options import Options
 from fswizard.tui.widgets.table import Facts
 
 AGES = {False: N_("new filesystems"), True: N_("aged ones")}
-NAME = N_("My files")
-"""Title of a recipe with files like those of the user."""
 
 
-class WorkloadsScreen(WithBox[None], StepScreen):
+class WorkloadsScreen(StepScreen):
     """List of recipes, and limits of the run. The highlighted recipe is used."""
 
     CSS_PATH = "workloads.tcss"
-    BOX, LIST = "#like", "#recipes"
     QUESTION = N_("What do you use it for?")
     HELP = N_(
-        "A recipe is a set of tests that represents one way of using a disk. The highlighted one is used. n makes one "
-        "of your own, with files like those in a directory: sizes, depths and compressibility are kept, names are "
-        "not.\n\n"
+        "A recipe is a set of tests that represents one way of using a disk. The highlighted one is used. The "
+        "list has your own, too: `fswizard recipes --from DIR --output ~/.config/fswizard/recipes/mine.toml` makes "
+        "one with files like those in DIR: sizes, depths and compressibility are kept, names are not.\n\n"
         "How much each test counts is up to the recipe. You can change that with the result, without measuring "
         "again.\n\n"
         "The run adds rounds until the result is clear or its time is up, and finishes the round it is in. Left and "
@@ -56,7 +51,6 @@ class WorkloadsScreen(WithBox[None], StepScreen):
         Binding("right", "time(1)", N_("more time")),
         Binding("w", "writes", N_("writes")),
         Binding("a", "age", N_("age"), show=False),
-        Binding("n", "new", N_("new, with files like mine"), show=False),
         Binding("x", "leave_out", N_("leave out")),
     ]
 
@@ -64,7 +58,6 @@ class WorkloadsScreen(WithBox[None], StepScreen):
     details = getters.query_one(".details", VerticalScroll)
 
     def body(self) -> ComposeResult:
-        yield TextBox(id="like")
         with Horizontal(id="parts"):
             with Vertical():
                 yield Facts(id="limits")
@@ -139,9 +132,6 @@ class WorkloadsScreen(WithBox[None], StepScreen):
         self._show_limits()
         self._show_recipe()
         self.refresh_bindings()
-
-    def say_usual(self) -> None:
-        self._show()
 
     def _too_large(self) -> str:
         """Why there is not enough space for the recipe, in a sentence; empty if there is."""
@@ -237,41 +227,6 @@ class WorkloadsScreen(WithBox[None], StepScreen):
         self._show()  # what was absent may have been installed meanwhile
         if not self.absent:
             super().action_forward()
-
-    # A recipe of the user's
-
-    def action_new(self) -> None:
-        self.open_box(_("the directory, such as ~/Pictures"))
-
-    def handle_text(self, typed: str) -> None:
-        if not typed:
-            self.close_box()
-            return
-        titles = {recipe.title for recipe in self.wizard.machine.recipes}
-        title, count = _(NAME), 1
-        while title in titles:
-            count += 1
-            title = f"{_(NAME)} {count}"
-        self.say(_("Looking through {directory} …", directory=typed))
-
-        def make() -> Recipe | None:
-            from fswizard.recipes import tree_profile, user_recipes
-
-            worker = get_current_worker()  # cancelled by the next one, and when the box is closed
-            seen = tree_profile.scan(Path(typed).expanduser(), lambda: worker.is_cancelled)
-            return None if worker.is_cancelled else user_recipes.save(user_recipes.like(seen, title))
-
-        self.ask(make, self._made, group="type")
-
-    def _made(self, recipe: Recipe | None) -> None:
-        if recipe is None:
-            return
-        self.wizard.machine.forget_recipes()
-        self.wizard.choose(recipe=recipe.on(self.choices.drive), time_limit_s=None)
-        self._list()
-        self.close_box()
-        message = _("Saved as {name} in {file}.", name=recipe.name, file=recipe.source)
-        self.say(("✓ ", "bold $text-success"), message)
 
 
 def _limit(value: str, keys: str) -> Content:
