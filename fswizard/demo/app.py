@@ -14,22 +14,19 @@ from fswizard.tui.app import FswizardApp
 from fswizard.tui.choices import WizardChoices
 from fswizard.tui.drawing import Piece, text
 from fswizard.tui.screens.dialogs import QuestionScreen
-from fswizard.tui.steps import WizardStep
+from fswizard.tui.steps import STEPS
 
 
 class DemoApp(FswizardApp):
     """Shows one story, or first the gallery of all."""
 
+    steps = STEPS[-2:]
     BINDINGS: ClassVar[list[Any]] = [("f3", "gallery", N_("demos"))]
 
     def __init__(self, story: Story | None = None, *, real_time: bool = False, **arguments: Any) -> None:
         self._story = story
         self._speed = REAL if real_time else TENFOLD
         super().__init__(start="run", **arguments)
-
-    @property
-    def steps(self) -> tuple[WizardStep, ...]:
-        return super().steps[-2:]
 
     @property
     def banner(self) -> str:

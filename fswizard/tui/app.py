@@ -28,7 +28,7 @@ from fswizard.tui.backend import Backend
 from fswizard.tui.choices import WizardChoices
 from fswizard.tui.machine import MachineCache
 from fswizard.tui.monitor import Run, RunMonitor, start_run
-from fswizard.tui.steps import WizardStep, steps_for
+from fswizard.tui.steps import STEPS, WizardStep
 from fswizard.tui.terminal import Terminal
 from fswizard.tui.theme import TERMINAL, THEMES, variables
 from fswizard.tui.widgets.bars import all_keys, description, display, keys
@@ -47,6 +47,7 @@ class FswizardApp(App[int]):
     """Which filesystem, with which mount options, for this disk and this use."""
 
     TITLE = "fswizard"
+    steps: ClassVar[tuple[WizardStep, ...]] = STEPS
     CSS_PATH = Path(__file__).with_name("fswizard.tcss")
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (100, "-wide"), (160, "-vast")]  # noqa: RUF012
     VERTICAL_BREAKPOINTS = [(0, "-flat"), (22, "-low"), (30, "-tall")]  # noqa: RUF012
@@ -138,15 +139,10 @@ class FswizardApp(App[int]):
     # Steps
 
     @property
-    def steps(self) -> tuple[WizardStep, ...]:
-        """The steps of the wizard for the current choices."""
-        return steps_for(self.choices)
-
-    @property
     def reachable(self) -> tuple[str, ...]:
         """Names of the steps that can be visited now."""
         names = [step.name for step in self.steps]
-        furthest = max((names.index(name) for name in self._visited - {"run", "result"} if name in names), default=0)
+        furthest = max((names.index(name) for name in self._visited - {"run", "result"}), default=0)
         ended = (("run", self.running), ("result", self.result))
         return (*names[: furthest + 1], *(name for name, value in ended if value is not None))
 
@@ -279,7 +275,7 @@ class FswizardApp(App[int]):
                 "{program} refused: the password was wrong, or your account may not use it. Nothing has started.",
                 program=program,
             )
-            raise Missing(refusal, _("⏎ asks again; “Compare what I have” on the first screen needs no root."))
+            raise Missing(refusal, _("⏎ asks again."))
 
     # Leaving
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from fswizard.errors import FswizardError, UsageError
+from fswizard.errors import UsageError
 from fswizard.language import _, listing
 from fswizard.model.analysis import MoreTime
 from fswizard.model.drive import Drive
@@ -21,7 +21,6 @@ from fswizard.model.plan import Member, Plan, Target
 from fswizard.model.recipe import Recipe
 from fswizard.model.result import Result
 from fswizard.system import host
-from fswizard.system.files import home_directory
 from fswizard.tui.choices import WizardChoices
 
 if TYPE_CHECKING:
@@ -50,10 +49,6 @@ class Location:
     """Maximum size of a scratch image; negative if there is no space for any."""
     remark: str = ""
     """Why it is not the expected directory, in a sentence."""
-    filesystem_number: str = ""
-    """The kernel's number of its filesystem; empty if unknown."""
-    refusal: str = ""
-    """Why nothing can be measured there; empty if it can."""
 
 
 class Backend:
@@ -89,39 +84,13 @@ class Backend:
             return replace(elsewhere, remark=remark)
 
     def named_location(self, directory: str) -> Location:
-        from fswizard.disks.locations import checked_directory, filesystem_name, filesystem_number, image_room_bytes
+        from fswizard.disks.locations import checked_directory, filesystem_name, image_room_bytes
         from fswizard.drives import drive_of
 
         path = checked_directory(directory)
         below, free_bytes = drive_of(path), host.this.space(path).free_bytes
-        drive, number = below.name if below else "", filesystem_number(path)
-        room_bytes = image_room_bytes(path)
-        return Location(path, filesystem_name(path), free_bytes, drive, room_bytes, filesystem_number=number)
-
-    def mounted(self) -> tuple[Location, ...]:
-        """The best writable directory on each filesystem on a disk, with a refusal if it cannot be used."""
-        import psutil
-
-        from fswizard.disks.locations import NOT_ON_A_DISK, filesystem_name, filesystem_type
-
-        by_device: dict[int, str] = {}
-        home = home_directory()
-        directories = (home, Path("/var/tmp"), *(Path(p.mountpoint) for p in psutil.disk_partitions(all=False)))
-        for directory in directories:
-            try:
-                if directory.is_dir() and os.access(directory, os.W_OK | os.X_OK):
-                    by_device.setdefault(directory.stat().st_dev, str(directory))
-            except OSError:
-                continue
-        locations = []
-        for path in by_device.values():
-            if filesystem_type(path) in NOT_ON_A_DISK:
-                continue
-            try:
-                locations.append(self.named_location(path))
-            except FswizardError as error:
-                locations.append(Location(path, filesystem_name(path), 0, refusal=error.message))
-        return tuple(locations)
+        drive = below.name if below else ""
+        return Location(path, filesystem_name(path), free_bytes, drive, image_room_bytes(path))
 
     def offers(self, drive: Drive) -> tuple[Offer, ...]:
         """Partitions and the whole disk as targets, each with what would be lost or why it is refused."""
@@ -146,23 +115,18 @@ class Backend:
         Fast enough for every change of a choice. Raises UsageError if not even one round fits into the write budget.
         """
         from fswizard.disks.choice import drive_under
-        from fswizard.disks.locations import default_directory, located_candidates
+        from fswizard.disks.locations import default_directory
         from fswizard.filesystems import parse_candidate
         from fswizard.session import all_aged, estimated, within_budget
 
         recipe, drive, location = _recipe(choices), choices.written_drive, choices.directory
-        if choices.comparing:
-            target = Target("directory", "")
-            candidates = located_candidates(choices.locations)
-            location = next(iter(choices.locations), "")
-        else:
-            devices = choices.devices
-            if not devices and not location and drive is None:
-                location = default_directory()
-            size_bytes = choices.member_bytes
-            members = [Member(path, size_bytes) for path in devices or (location,) * choices.images]
-            target = Target.of("device" if devices else "image", members)
-            candidates = tuple(parse_candidate(name).on(choices.across) for name in choices.candidates)
+        devices = choices.devices
+        if not devices and not location and drive is None:
+            location = default_directory()
+        size_bytes = choices.member_bytes
+        members = [Member(path, size_bytes) for path in devices or (location,) * choices.images]
+        target = Target.of("device" if devices else "image", members)
+        candidates = tuple(parse_candidate(name).on(choices.across) for name in choices.candidates)
         fitting = tuple(candidate for candidate in candidates if not candidate.lacking(choices.needs))
         if candidates and not fitting:
             needed = listing([_(need) for need in choices.needs])
@@ -185,24 +149,18 @@ class Backend:
         from fswizard.filesystems import parse_candidate
         from fswizard.session import Choices, make_plan
 
+        first, *others = choices.devices or (choices.directory,) * choices.images
         planned = Choices(
             _recipe(choices),
+            candidates=tuple(map(parse_candidate, choices.candidates)),
+            baseline=choices.against,
             needs=choices.needs,
             time_limit_s=choices.time_limit_s,
             write_budget_bytes=choices.write_budget_bytes,
+            target=TargetChoice("device" if choices.devices else "image", first, others=tuple(others)),
+            aged=choices.aged,
+            drive=choices.written_drive,
         )
-        if choices.comparing:
-            planned = replace(planned, target=TargetChoice("directory", ",".join(choices.locations)))
-        else:
-            first, *others = choices.devices or (choices.directory,) * choices.images
-            planned = replace(
-                planned,
-                candidates=tuple(map(parse_candidate, choices.candidates)),
-                baseline=choices.against,
-                target=TargetChoice("device" if choices.devices else "image", first, others=tuple(others)),
-                aged=choices.aged,
-                drive=choices.written_drive,
-            )
         return make_plan(planned)
 
     def questions(self, plan: Plan) -> tuple[DeviceTarget, ...]:

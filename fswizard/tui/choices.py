@@ -10,7 +10,7 @@ from fswizard.model.drive import Drive
 from fswizard.model.plan import AGED_TIMES
 from fswizard.model.recipe import Recipe
 
-Purpose = Literal["archive-disk", "desktop-ssd", "quick", "compare", "smr", "own"]
+Purpose = Literal["archive-disk", "desktop-ssd", "quick", "smr", "own"]
 
 WRITE_BUDGETS_BYTES = (5e9, 10e9, 20e9, 50e9, 100e9, 200e9, 500e9, math.inf)
 TIME_BUDGETS_S = (120.0, 180.0, 300.0, 600.0, 1200.0, 2400.0, 3600.0, 7200.0, 14400.0)
@@ -44,8 +44,6 @@ class WizardChoices:
     """Number of scratch images; more than one for candidates that span several."""
     elsewhere: str = ""
     """Kernel name of the disk that contains the image, if it is not the chosen disk."""
-    locations: tuple[str, ...] = ()
-    """For comparing existing filesystems: mounted directories, in the order chosen."""
     recipe: Recipe | None = None
     candidates: tuple[str, ...] = ()
     """Short names."""
@@ -58,11 +56,6 @@ class WizardChoices:
     """Write budget; None for the default of the disk, infinite for no limit."""
     age: bool = False
     """Age the candidates if possible."""
-
-    @property
-    def comparing(self) -> bool:
-        """Whether existing directories are compared, without formatting."""
-        return self.purpose == "compare"
 
     @property
     def across(self) -> int:
@@ -80,12 +73,12 @@ class WizardChoices:
     def written_drive(self) -> Drive | None:
         """The disk to which the run writes; None if that is unknown without a plan."""
         elsewhere = not self.devices and bool(self.directory or self.elsewhere)
-        return None if self.comparing or elsewhere or len(self.devices) > 1 else self.drive
+        return None if elsewhere or len(self.devices) > 1 else self.drive
 
     @property
     def can_age(self) -> bool:
         """Whether candidates are created in a single scratch image."""
-        return not self.comparing and not self.devices and self.images == 1
+        return not self.devices and self.images == 1
 
     @property
     def aged(self) -> bool:

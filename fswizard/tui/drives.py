@@ -180,7 +180,7 @@ def losses(offer: Offer) -> str:
 def disk_title(choices: WizardChoices) -> Content:
     """The chosen disk for the header of a screen, with a warning if the image is elsewhere."""
     drive = choices.drive
-    if choices.comparing or (drive is None and choices.across == 1):
+    if drive is None and choices.across == 1:
         return Content("")
     if len(choices.devices) > 1:
         title = text((several_disks(len(choices.devices), choices.device_bytes), "$muted"))

@@ -33,7 +33,6 @@ RECIPES: dict[Purpose, str] = {
     "archive-disk": "archive-disk",
     "desktop-ssd": "desktop-ssd",
     "quick": "quick",
-    "compare": "quick",
     "smr": "archive-disk",
     "own": "quick",
 }
@@ -163,8 +162,8 @@ class MachineCache:
             self._changed()
 
     def location_for(self, choices: WizardChoices) -> Location | None:
-        """Location of the scratch image for the choices; None for devices and directories, or if unknown."""
-        if choices.comparing or choices.devices:
+        """Location of the scratch image for the choices; None for devices, or if unknown."""
+        if choices.devices:
             return None
         facts = (self.disks or {}).get(choices.drive.name if choices.drive else "")
         location = self.named.get(choices.directory) or (facts.location if facts else None)

@@ -2,7 +2,7 @@
 
 Add a screen: write `screens/NAME.py` with a subclass of `screens.base.StepScreen`, and add a line to `STEPS`. The bar
 at the top and the navigation follow from that list. The screen has a `QUESTION`, a `HELP` text for F1, `body()` with
-Textual's widgets, and a style sheet of the same name if it needs one; `screens/locations.py` is an example.
+Textual's widgets, and a style sheet of the same name if it needs one; `screens/workloads.py` is an example.
 
 In `tests/tui/test_walk.py`, add it to the walks by Enter, Escape and mouse: one that does not know it waits for two
 minutes before it fails. The bar is in every picture, so all are redrawn; look at them before you commit them:
@@ -15,12 +15,10 @@ from __future__ import annotations
 
 import pkgutil
 from dataclasses import dataclass
-from typing import Literal
 
 from textual.screen import Screen
 
 from fswizard.language import N_
-from fswizard.tui.choices import WizardChoices
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,8 +30,6 @@ class WizardStep:
     """Title in the bar at the top."""
     screen: str
     """Module of `fswizard.tui.screens` and class; imported when shown, so that the first screen appears quickly."""
-    only: Literal["", "comparing", "formatting"] = ""
-    """Shown only if existing directories are compared, or only if filesystems are created."""
 
     def open(self) -> Screen[None]:
         """Create its screen."""
@@ -43,17 +39,10 @@ class WizardStep:
 
 STEPS = (
     WizardStep("purpose", N_("Purpose"), "purpose:PurposeScreen"),
-    WizardStep("drive", N_("Drive"), "drive:DriveScreen", only="formatting"),
-    WizardStep("places", N_("Locations"), "locations:LocationsScreen", only="comparing"),
-    WizardStep("filesystems", N_("Filesystems"), "filesystems:FilesystemsScreen", only="formatting"),
+    WizardStep("drive", N_("Drive"), "drive:DriveScreen"),
+    WizardStep("filesystems", N_("Filesystems"), "filesystems:FilesystemsScreen"),
     WizardStep("workloads", N_("Workloads"), "workloads:WorkloadsScreen"),
     WizardStep("review", N_("Review"), "review:ReviewScreen"),
     WizardStep("run", N_("Run"), "run:RunScreen"),
     WizardStep("result", N_("Result"), "result:ResultScreen"),
 )
-
-
-def steps_for(choices: WizardChoices) -> tuple[WizardStep, ...]:
-    """The steps of the wizard for the choices."""
-    left_out = "formatting" if choices.comparing else "comparing"
-    return tuple(step for step in STEPS if step.only != left_out)

@@ -16,18 +16,17 @@ from textual.widgets import Static
 from textual.widgets._footer import FooterKey
 from textual.worker import Worker, WorkerCancelled
 
+from fswizard.tui import steps
 from fswizard.tui.app import INPUT_GRACE_S, FswizardApp
-from fswizard.tui.choices import WizardChoices
 from fswizard.tui.machine import THREAD_NAME
 from fswizard.tui.screens.base import StepScreen
 from fswizard.tui.screens.run import RunScreen
-from fswizard.tui.steps import steps_for
 from fswizard.tui.widgets.bars import KeyBar
 from fswizard.tui.widgets.options import Options
 from fswizard.tui.widgets.table import Table
 from tests.fakes.wizard import Clock
 
-STEPS = tuple(step.name for step in steps_for(WizardChoices()))
+STEPS = tuple(step.name for step in steps.STEPS)
 """Names of the steps where filesystems are made."""
 TIMEOUT_S = 120.0
 """The last resort, where something never comes however long one waits."""

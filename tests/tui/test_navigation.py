@@ -11,13 +11,11 @@ from textual import events
 from textual.widgets import Input
 
 from fswizard.model.plan import Plan
-from fswizard.tui.backend import Location
-from fswizard.tui.screens.locations import LocationsScreen, on_one_disk
 from fswizard.tui.screens.result import ResultScreen
 from fswizard.tui.widgets.options import Options
 from fswizard.tui.widgets.table import Table
 from tests.fakes.wizard import ARCHIVE, BRIDGED, NEW, SSD, FakeMachine, FakeSession, app, chosen
-from tests.tui.driving import TIMEOUT_S, at_step, footer, keys_of, screen_text, settled, shows, until, wizard
+from tests.tui.driving import TIMEOUT_S, at_step, footer, screen_text, settled, shows, until, wizard
 
 SIZE = (100, 32)
 
@@ -111,19 +109,18 @@ async def test_where_the_first_key_stands_quit_never_does_and_quitting_asks_whil
 
 
 async def test_a_directory_is_named_and_what_was_wrong_with_it_goes_with_the_box() -> None:
-    for step in ("drive", "places"):
-        async with app(step, purpose="compare" if step == "places" else "archive-disk").run_test(size=SIZE) as pilot:
-            await settled(pilot)
-            await pilot.press("d", *"/nowhere", "enter")
-            await shows(pilot, "✗ /nowhere is not a directory")
-            box = pilot.app.screen.query_one("#directory", Input)
-            await pilot.press("escape")
-            await until(pilot, lambda box=box: not box.display, "the box to go")
-            assert "nowhere" not in str(pilot.app.screen.query_one("#remark").render())
-            await pilot.press("d")
-            box.value = "/srv/scratch"
-            await pilot.press("enter")
-            await shows(pilot, "in /srv/scratch" if step == "drive" else "v/scratch")
+    async with app("drive").run_test(size=SIZE) as pilot:
+        await settled(pilot)
+        await pilot.press("d", *"/nowhere", "enter")
+        await shows(pilot, "✗ /nowhere is not a directory")
+        box = pilot.app.screen.query_one("#directory", Input)
+        await pilot.press("escape")
+        await until(pilot, lambda: not box.display, "the box to go")
+        assert "nowhere" not in str(pilot.app.screen.query_one("#remark").render())
+        await pilot.press("d")
+        box.value = "/srv/scratch"
+        await pilot.press("enter")
+        await shows(pilot, "in /srv/scratch")
 
 
 async def test_enter_and_escape_close_the_weights_and_needs_first_and_share_nothing() -> None:
@@ -220,52 +217,6 @@ async def test_more_images_than_fit_are_refused() -> None:
         await pilot.press("left", "left", "left", "enter")
         await at_step(pilot, "filesystems")
         assert wizard(pilot).choices.images == 2
-
-
-async def test_a_comparison_begins_on_one_disk_and_different_ones_are_told_in_amber() -> None:
-    locations = tuple(Location(path, "ext4", 1, drive) for path, drive in (("/a", "sda"), ("/b", "sdb"), ("/c", "sdb")))
-    assert (on_one_disk(locations), on_one_disk(locations[:2])) == (("/b", "/c"), ("/a", "/b"))
-    async with app("places", purpose="compare").run_test(size=SIZE) as pilot:
-        await settled(pilot)
-        assert "different disks" not in screen_text(pilot.app)
-        await pilot.press("end", "space")
-        await shows(pilot, "! On different disks (nvme0n1, sdb)")
-
-
-class UnusualMounts(FakeMachine):
-    """Two directories of one filesystem, and one where anybody can change files."""
-
-    def mounted(self) -> tuple[Location, ...]:
-        refused = Location("/mnt/usb", "ntfs", 0, refusal="Others can change /mnt/usb, so root doesn't write there.")
-        return (*(Location(path, "btrfs", 1, "sda", filesystem_number="0:30") for path in ("/home", "/srv")), refused)
-
-
-async def test_a_directory_that_was_named_stays_when_the_mounted_ones_come_late(tmp_path: Path) -> None:
-    let_go = threading.Event()
-
-    class Slow(FakeMachine):
-        def mounted(self) -> tuple[Location, ...]:
-            let_go.wait(60)
-            return super().mounted()
-
-    async with app("places", Slow(), purpose="compare").run_test(size=SIZE) as pilot:
-        await at_step(pilot, "places")
-        await pilot.press("d", *"/srv/scratch", "enter")
-        await until(pilot, lambda: keys_of(pilot.app, "#places") == ["/srv/scratch"], "the directory")
-        let_go.set()
-        await until(pilot, lambda: len(keys_of(pilot.app, "#places")) > 1, "the others")
-        screen = pilot.app.screen
-        assert isinstance(screen, LocationsScreen)
-        assert "/srv/scratch" in screen.chosen
-
-
-async def test_directories_of_one_filesystem_and_those_that_cannot_be_measured_in_say_so() -> None:
-    async with app("places", UnusualMounts(), purpose="compare").run_test(size=SIZE) as pilot:
-        await shows(pilot, "! On one filesystem: /home, /srv")
-        await pilot.press("end")
-        await shows(pilot, "Others can change /mnt/usb")
-        await pilot.press("space", "up", "space")
-        await shows(pilot, "Each location stands for its filesystem")
 
 
 async def test_a_run_that_is_to_be_resumed_is_forgotten_once_another_step_is_visited() -> None:

@@ -10,13 +10,12 @@ from typing import Any
 
 import pytest
 
-from fswizard.tui.choices import Purpose
 from fswizard.tui.widgets.options import Options
 from tests.fakes.wizard import FakeMachine, app
 from tests.tui.driving import settled, wizard
 
 CALLS = (
-    "details", "location", "named_location", "mounted", "offers", "availability",
+    "details", "location", "named_location", "offers", "availability",
     "draft", "make_plan", "questions", "rights", "start",
     "ongoing", "resumable", "why_not_resumed", "history", "load", "leftovers",
 )  # fmt: skip
@@ -36,15 +35,14 @@ def noting(name: str, asked: set[tuple[str, str]]) -> Callable[..., Any]:
     return method
 
 
-@pytest.mark.parametrize("purpose", ["archive-disk", "compare"])
-async def test_no_key_waits_for_the_machine(purpose: Purpose, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_no_key_waits_for_the_machine(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: set[tuple[str, str]] = set()
     machine = FakeMachine()
     for name in CALLS:
         monkeypatch.setattr(FakeMachine, name, noting(name, asked))
     async with app("purpose", machine).run_test(size=(120, 36)) as pilot:
         await settled(pilot)
-        wizard(pilot).screen.query_one("#purposes", Options).highlight(purpose)
+        wizard(pilot).screen.query_one("#purposes", Options).highlight("archive-disk")
         for _ in range(8):
             for key in ("down", "up", "space", "space", "n", "d", "escape" if wizard(pilot).step == "" else "down"):
                 await pilot.press(key)

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +13,6 @@ from textual.pilot import Pilot
 from fswizard.model.units import size_text
 from fswizard.tui.app import FswizardApp
 from fswizard.tui.screens.dialogs import LeaveScreen
-from fswizard.tui.screens.locations import LocationsScreen
-from fswizard.tui.widgets.options import Options
 from tests.fakes.host import ModelHost, idle_runs, use
 from tests.loop.machine_state import left_of_a_run
 from tests.loop.small_machine import LASTING, QUICK, SmallMachine
@@ -99,34 +95,3 @@ async def test_stopping_in_the_middle_leaves_nothing_behind(tmp_path: Path) -> N
         assert running.run.path.exists()
     assert not left_of_a_run(tmp_path)
     assert not list(tmp_path.iterdir())
-
-
-async def test_comparing_two_directories_needs_no_root_and_formats_nothing(tmp_path: Path) -> None:
-    places = tuple(str(tmp_path / name) for name in ("one", "two"))
-    for place in places:
-        os.mkdir(place)
-    async with FswizardApp(SmallMachine()).run_test(size=(120, 36)) as pilot:
-        await at_step(pilot, "purpose")
-        await settled(pilot)
-        pilot.app.screen.query_one("#purposes", Options).highlight("compare")
-        await pilot.press("enter")
-        await at_step(pilot, "places")
-        await shows(pilot, "Location ")
-        screen = pilot.app.screen
-        assert isinstance(screen, LocationsScreen)
-
-        def is_chosen(place: str) -> bool:
-            return place in screen.chosen
-
-        for place in places:
-            await pilot.press("d", *place, "enter")
-            await until(pilot, partial(is_chosen, place), f"{place} among the places")
-        for other in [name for name in screen.chosen if name not in places]:
-            screen.table.highlight(other)
-            await pilot.press("space")
-        await pilot.press("enter", "enter")
-        await shows(pilot, "not needed")
-        await pilot.press("enter")
-        await at_step(pilot, "result")
-    assert not left_of_a_run(tmp_path)
-    assert [list(Path(place).iterdir()) for place in places] == [[], []]

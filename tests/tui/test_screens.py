@@ -47,7 +47,6 @@ STATES: dict[str, State] = {
     "drive": replace(at("drive"), looks=("60x15", "80x24", "120x36", "120x36 light")),
     "result": replace(at("result"), looks=("60x15", "80x24", "120x36", "120x36 light")),
     "run": State(running, ("80x24", "120x36", "120x36 light", "200x50")),
-    "places": replace(at("places", purpose="compare"), looks=("120x36",)),
     "new-disk": replace(at("drive", **NEW_DISK), looks=("80x24",)),
     "erased-disk": replace(
         at("review", *"WD-1234", "enter", devices=(OLD.partitions[0].stable_name,), **OLD_DISK), looks=("80x24",)

@@ -29,12 +29,11 @@ from fswizard.tui.screens.options import OptionsScreen
 from fswizard.tui.screens.purpose import proposed
 from fswizard.tui.screens.result import ResultScreen
 from fswizard.tui.screens.workloads import WorkloadsScreen
-from fswizard.tui.steps import steps_for
 from fswizard.tui.widgets.bars import StepBar
 from fswizard.tui.widgets.options import Options
 from fswizard.tui.widgets.table import Facts, Table
 from tests.fakes.wizard import ARCHIVE, NEW, RECIPES, SSD, FakeMachine, app, chosen
-from tests.tui.driving import at_step, click_key, footer, keys_of, screen_text, settled, shows, until, wizard
+from tests.tui.driving import STEPS, at_step, click_key, footer, keys_of, screen_text, settled, shows, until, wizard
 
 SIZE = (100, 32)
 
@@ -57,16 +56,14 @@ async def to_the_question(pilot: Pilot[Any], *keys: str) -> None:
     await until(pilot, lambda: isinstance(pilot.app.screen, LeaveScreen), "the question")
 
 
-@pytest.mark.parametrize("purpose", ["archive-disk", "compare"])
-async def test_enter_alone_leads_from_a_purpose_to_a_measurement(purpose: Purpose) -> None:
+async def test_enter_alone_leads_from_a_purpose_to_a_measurement() -> None:
     """Desktop SSD by mouse in a test below."""
     machine = FakeMachine(event_s=0.01)
     async with app(machine=machine).run_test(size=SIZE) as pilot:
         await at_step(pilot, "purpose")
-        pilot.app.screen.query_one("#purposes", Options).highlight(purpose)
+        pilot.app.screen.query_one("#purposes", Options).highlight("archive-disk")
         wizard_ = wizard(pilot)
-        steps = [step.name for step in steps_for(chosen(purpose=purpose))]
-        for step in steps[: steps.index("run")]:
+        for step in STEPS[: STEPS.index("run")]:
             await at_step(pilot, step)
             await settled(pilot)
             await pilot.press("enter")
@@ -74,10 +71,9 @@ async def test_enter_alone_leads_from_a_purpose_to_a_measurement(purpose: Purpos
         wizard_.leave_now()
         await until(pilot, lambda: machine.sessions[0].left, "clean-up")
     (plan,) = machine.plans
-    if purpose == "archive-disk":
-        assert plan.drive is not None
-        assert (plan.recipe.name, plan.drive.name) == ("archive-disk", "sdb"), "an archive disk is what it means"
-        assert {c.name for c in plan.candidates} == set(suggestions(plan.drive))
+    assert plan.drive is not None
+    assert (plan.recipe.name, plan.drive.name) == ("archive-disk", "sdb"), "an archive disk is what it means"
+    assert {c.name for c in plan.candidates} == set(suggestions(plan.drive))
 
 
 SYSTEM = replace(ARCHIVE, partitions=(replace(ARCHIVE.partitions[0], mount_point="/"),))

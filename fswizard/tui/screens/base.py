@@ -18,7 +18,6 @@ from textual.worker import get_current_worker
 from fswizard.errors import FswizardError
 from fswizard.language import N_, _, n_
 from fswizard.model.plan import Plan
-from fswizard.tui.backend import Location
 from fswizard.tui.choices import WizardChoices
 from fswizard.tui.drawing import Piece, keyed, text
 from fswizard.tui.drives import disk_title
@@ -57,8 +56,8 @@ ROOT = {
 }
 """How to become root, by state of the rights."""
 NO_ROOT = N_(
-    "log in as root, or have sudo installed and your account allowed to use it, or go back to the first step and "
-    "choose “Compare what I have”: comparing mounted filesystems needs no root."
+    "log in as root, or have sudo installed and your account allowed to use it. `fswizard run --target dir:PATH,PATH` "
+    "compares directories on mounted filesystems without root."
 )
 
 
@@ -292,29 +291,11 @@ class WithBox(WizardScreen[ScreenResultType]):
         self.handle_text(event.value.strip())
 
     def handle_text(self, typed: str) -> None:
-        """Handle the submitted text; closes the box by default."""
-        self.close_box()
+        """Handle the submitted text."""
+        raise NotImplementedError
 
     def action_back(self) -> None:
         if self.box_is_open:
             self.close_box()
         else:
             super().action_back()
-
-
-class BoxScreen(WithBox[None], StepScreen):
-    """A step with a text box for a directory."""
-
-    def handle_text(self, typed: str) -> None:
-        """Look up the directory, or close the box if it is empty."""
-        if typed:
-            self.ask(lambda: self.wizard.backend.named_location(typed), self._named, group="type")
-        else:
-            super().handle_text(typed)
-
-    def _named(self, location: Location) -> None:
-        self.use_directory(location)
-        self.close_box()
-
-    def use_directory(self, location: Location) -> None:
-        """Use a directory that the user entered."""

@@ -20,7 +20,7 @@ from fswizard.tui.choices import next_value
 from fswizard.tui.drawing import keyed
 from fswizard.tui.drives import DEVICE, best_for, contents, drive_columns, drive_row, explain, gone_warning
 from fswizard.tui.machine import DiskFacts
-from fswizard.tui.screens.base import NO_ROOT, ROOT, BoxScreen, TextBox
+from fswizard.tui.screens.base import NO_ROOT, ROOT, StepScreen, TextBox, WithBox
 from fswizard.tui.targets import NOTHING, Target, device_targets, gone, image_target, refusal
 from fswizard.tui.widgets.partition_bar import PartitionBar
 from fswizard.tui.widgets.table import Column, Facts, Row, Table
@@ -32,7 +32,7 @@ USUAL_IMAGES = 4
 """Default number of scratch images for arrays."""
 
 
-class DriveScreen(BoxScreen):
+class DriveScreen(WithBox[None], StepScreen):
     """List of disks, with targets and facts for the highlighted one.
 
     Enter selects the highlighted target of the highlighted disk, whichever list has the focus.
@@ -276,17 +276,20 @@ class DriveScreen(BoxScreen):
         self.open_box(_("directory to put the scratch image into, such as ~/scratch"), self.choices.directory)
 
     def handle_text(self, typed: str) -> None:
-        if not typed:  # back to the place that is proposed
+        if typed:
+            self.ask(lambda: self.wizard.backend.named_location(typed), self._use_directory, group="type")
+        else:  # back to the place that is proposed
             self.wizard.choose(directory="")
             self._refill()
-        super().handle_text(typed)
+            self.close_box()
 
-    def use_directory(self, location: Location) -> None:
+    def _use_directory(self, location: Location) -> None:
         self.wizard.machine.named[location.directory] = location
         self.wizard.choose(directory=location.directory, devices=())
         if self._wanted != "several":
             self._wanted = "default"
         self._refill()
+        self.close_box()
 
     # On
 

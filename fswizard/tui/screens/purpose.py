@@ -32,11 +32,10 @@ PURPOSES: dict[Purpose, tuple[str, str, str]] = {
     "archive-disk": ("▤", N_("Archive disk"), N_("A large disk that is filled and then rarely touched")),
     "desktop-ssd": ("◉", N_("Desktop SSD"), N_("System and home on one fast disk")),
     "own": ("✎", N_("My own choice"), N_("Any disk, any filesystems and options, any recipe")),
-    "compare": ("⇄", N_("Compare what I have"), N_("Filesystems you already use: no formatting, no root")),
     "smr": ("◆", N_("Is this disk SMR?"), N_("Shingled or not, with the evidence")),
 }
-OTHERS: tuple[Purpose, ...] = ("compare", "smr")
-"""Purposes that do not compare filesystems on a disk."""
+OTHERS: tuple[Purpose, ...] = ("smr",)
+"""Purposes that do not compare filesystems."""
 EARLIER = {
     "ongoing": (N_("In progress"), N_("shows this run live. You can stop it there, or just watch.")),
     "left": (
@@ -78,7 +77,7 @@ class PurposeScreen(StepScreen):
         "Pick a purpose, then keep pressing Enter: the defaults lead to a recommendation.\n\n"
         "Nothing of yours is formatted or lost: the filesystems are made in a scratch image, a large file "
         "that is removed afterwards, unless you choose a partition or a whole disk and type its serial number. "
-        "Making and mounting them needs root; comparing what is mounted does not."
+        "Making and mounting them needs root."
     )
     BINDINGS: ClassVar[list[BindingType]] = [Binding("h", "app.history", N_("history"))]
 
@@ -199,12 +198,9 @@ class PurposeScreen(StepScreen):
                 (_("Time"), _("seconds; nothing is written")),
             )
         recipe = self.wizard.machine.recipe_for(purpose)
-        compares = _("directories on mounted filesystems, as they are")
-        needs = _("no root; nothing is formatted")
-        if purpose != "compare":
-            compares = _("{filesystems}, or your choice", filesystems=", ".join(map(title_of, recipe.candidates)))
-            size = binary_text(recipe.image_bytes)
-            needs = _("{size} free for a scratch image, and no administrator rights on a desktop", size=size)
+        compares = _("{filesystems}, or your choice", filesystems=", ".join(map(title_of, recipe.candidates)))
+        size = binary_text(recipe.image_bytes)
+        needs = _("{size} free for a scratch image, and no administrator rights on a desktop", size=size)
         longest = duration_text(recipe.minutes * 60)
         writes = size_text(sum(workload.writes_bytes for workload in recipe.workloads))
         return (

@@ -117,7 +117,7 @@ class WorkloadsScreen(StepScreen):
             self._say_absent()
         elif draft is not None:
             budget_s = self.choices.budget_s
-            count = len(self.choices.locations if self.choices.comparing else self.choices.candidates)
+            count = len(self.choices.candidates)
             warning = ""
             if draft.expected_s > budget_s:
                 message = n_(
@@ -184,11 +184,8 @@ class WorkloadsScreen(StepScreen):
             figures = f"  {duration_text(test.seconds)}  " + number(f"×{test.weight:g}")
             tests += [text(mark, (_(test.title), "bold"), (figures, "$muted")), text(_(test.why))]
         pairs.append((_("Tests"), lines(tests)))
-        if self.choices.comparing:  # what is there
-            pairs.append((_("Free space"), size_text(recipe.image_bytes)))
-        else:
-            pairs.append((p_("scratch image", "Image"), binary_text(recipe.image_bytes)))
-            pairs.append((_("Candidates"), ", ".join(recipe.candidates)))
+        pairs.append((p_("scratch image", "Image"), binary_text(recipe.image_bytes)))
+        pairs.append((_("Candidates"), ", ".join(recipe.candidates)))
         pairs.append((p_("source", "From"), _(recipe.source)))
         self.details.border_title = text(_(recipe.title))
         self.query_one("#about", Facts).show(pairs)
