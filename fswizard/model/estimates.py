@@ -1,9 +1,8 @@
 """Duration, writes and space of a run.
 
 Before a run, estimates rest on the kind of disk (the figures are those of an ordinary SATA SSD unless a pace is passed;
-costs of a single engine are defined with the engine), or on the latest run of the same tests on this disk. The first
-look then contributes rate and flush of this disk, and the amounts found on it. After each round the run's own figures
-take over. Pure functions.
+costs of a single engine are defined with the engine). The first look then contributes rate and flush of this disk, and
+the amounts found on it. After each round the run's own figures take over. Pure functions.
 """
 
 from __future__ import annotations

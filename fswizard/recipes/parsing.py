@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Annotated, Any, Literal, TypeVar
 
@@ -41,16 +41,15 @@ def parse(text: str, source: str) -> Recipe:
     """Parse a recipe in TOML; raises UsageError with file, key and reason."""
     where = safe(source)
     table = read_table(text, where)
-    file = _read(_File, table, where)
+    values = by_field(table, [*RECIPE_FIELDS, *_File.__dataclass_fields__], where)
+    file = _read(_File, values, where)
     tree = file.tree and by_field(file.tree, TreeShape.__dataclass_fields__, f"{where}: tree")
     workloads = []
     for count, each in enumerate(file.workload, 1):
         workloads.append(_workload(each, tree, f"{where}: workload {count} ({str(each.get('name'))[:40]})"))
-    own = {key: value for key, value in table.items() if key not in _File.__dataclass_fields__}
-    values = by_field(own, RECIPE_FIELDS, where)
     recipe = _read(Recipe, {**values, "workloads": workloads, "source": where}, where)
     check(recipe, where)
-    return replace(recipe, workloads=tuple(_filling(_expected(recipe.workloads), recipe.image_bytes)))
+    return replace(recipe, workloads=tuple(_expected(recipe)))
 
 
 def _read(kind: type[T], values: Mapping[str, Any], where: str) -> T:
@@ -105,27 +104,19 @@ def check(recipe: Recipe, where: str = "") -> None:
         raise UsageError(f"{where}: {must_be('image', expected)}.")
 
 
-def _expected(workloads: Iterable[Workload]) -> Iterator[Workload]:
-    """The workloads with their expected seconds and bytes; each one finds the files of the previous ones."""
+def _expected(recipe: Recipe) -> Iterator[Workload]:
+    """The workloads with their expected seconds and bytes; each one finds the files of the previous ones, and fills the
+    image beyond their level."""
     prepared: set[object] = set()
-    for workload in workloads:
+    filled = 0
+    for workload in recipe.workloads:
         job = workload.job
         prepares = job.works_on not in prepared
         prepared.add(job.works_on)
-        seconds, bytes_ = expected_s(job, prepares=prepares), writes_bytes(job, prepares=prepares)
-        yield replace(workload, seconds=seconds, writes_bytes=bytes_)
-
-
-def _filling(workloads: Iterator[Workload], image_bytes: int) -> Iterator[Workload]:
-    """The workloads with time and bytes for filling the image; each one continues from the level of the previous
-    one."""
-    filled = 0
-    for workload in workloads:
-        percent = workload.job.fill_percent
-        fills_bytes = max(0, percent - filled) * image_bytes // 100
-        filled = max(filled, percent)
+        fills_bytes = max(0, job.fill_percent - filled) * recipe.image_bytes // 100
+        filled = max(filled, job.fill_percent)
         yield replace(
             workload,
-            seconds=workload.seconds + fills_bytes / SEQUENTIAL_BYTES_PER_S,
-            writes_bytes=workload.writes_bytes + fills_bytes,
+            seconds=expected_s(job, prepares=prepares) + fills_bytes / SEQUENTIAL_BYTES_PER_S,
+            writes_bytes=writes_bytes(job, prepares=prepares) + fills_bytes,
         )
