@@ -34,7 +34,8 @@ test: $(VENV)/.test-ready ## Run the tests: units, screens, loop devices, simula
 	$(PYTEST) --durations=10 $(ARGS)
 
 quick: lint $(VENV)/.test-ready ## What to run before each commit, under 90 seconds: lint, types, imports, units, a smoke of the screens
-	$(PYTEST) --smoke tests/unit tests/tui $(ARGS)
+	$(PYTEST) tests/unit $(ARGS)
+	$(PYTEST) -m smoke tests/tui $(ARGS)
 
 lint: $(VENV)/.test-ready ## Lint, types and import rules
 	$(BIN)/ruff check .
