@@ -5,14 +5,10 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, suppress
-from dataclasses import replace
-from itertools import product
 from pathlib import Path
-from typing import Any, Literal
 
 import pytest
 
-from fswizard import engines
 from fswizard.engines import WorkloadFailed
 from fswizard.engines.backup import BackupJob
 from fswizard.engines.fileserver import FileServerJob
@@ -22,7 +18,6 @@ from fswizard.engines.rsync import RsyncJob
 from fswizard.engines.sqlite import SqliteJob
 from fswizard.engines.tree import TreeJob
 from fswizard.model.recipe import Job
-from tests.conftest import NEEDS
 from tests.fakes.local_context import figures_of
 from tests.loop.devices import run
 from tests.loop.loop_context import LoopContext, loop_context
@@ -30,13 +25,10 @@ from tests.loop.loop_context import LoopContext, loop_context
 pytestmark = [pytest.mark.root, pytest.mark.loop]
 
 MIB = 1 << 20
-XFS, BTRFS = ((pytest.mark.xfs, pytest.mark.slow), (pytest.mark.btrfs, pytest.mark.slow))
-FILESYSTEMS = ["ext4", pytest.param("xfs", marks=XFS), pytest.param("btrfs", marks=BTRFS)]
 IMAGE_SIZES = {"ext4": 64 * MIB, "xfs": 320 * MIB, "btrfs": 384 * MIB}
 WRITING: dict[str, Job] = {
     "random-write": FioJob("randwrite", 4096, 4 * MIB, seconds=0.1, depth=8),
     "copy": TreeJob("copy", "small-files", 100, MIB),
-    "file-server": FileServerJob(3, 30, 64_000, 4_000, 0.1),
 }
 READING = FioJob("read", MIB, 16 * MIB, seconds=0.1, depth=4)
 
@@ -71,20 +63,15 @@ def fill(context: LoopContext) -> None:
 
 
 MARKS = {"install": "dpkg", "repository": "git", "backup": "borg", "rsync": "rsync", "sqlite": "sqlite3"}
+OTHERS = ("xfs", "btrfs")
 JOBS = ("large-file", "laid-out", "tree", "archive", "file-server", "nearly-full", "overflow", *MARKS)
-ON_EACH = "install"
-"""What is tried on every filesystem in each test run; all on ext4."""
-
-
-def cases() -> Iterator[Any]:
-    for filesystem, job in product(IMAGE_SIZES, JOBS):
-        marks = [name for name in (MARKS.get(job), filesystem) if name in NEEDS]
-        marks += ["slow"] if filesystem != "ext4" and job != ON_EACH else []
-        yield pytest.param(job, filesystem, marks=[getattr(pytest.mark, name) for name in marks])
+CASES = [pytest.param(job, "ext4", marks=[getattr(pytest.mark, MARKS[job])] if job in MARKS else []) for job in JOBS]
+CASES += [pytest.param("install", name, marks=[pytest.mark.dpkg, getattr(pytest.mark, name)]) for name in OTHERS]
+"""All on ext4, and one that syncs each of its files on the others."""
 
 
 @pytest.mark.fio
-@pytest.mark.parametrize(("job", "filesystem"), cases())
+@pytest.mark.parametrize(("job", "filesystem"), CASES)
 async def test_a_full_filesystem_is_a_failure_and_leaves_no_half_made_files(
     job: str, filesystem: str, open_site: Open
 ) -> None:
@@ -114,9 +101,8 @@ async def test_a_full_filesystem_is_a_failure_and_leaves_no_half_made_files(
     assert [path.name for path in Path(context.directory).iterdir() if path.name.endswith(".part")] == []
 
 
-@pytest.mark.parametrize("filesystem", FILESYSTEMS)
-async def test_a_filesystem_is_filled_as_far_as_asked_and_worked_on(filesystem: str, open_site: Open) -> None:
-    context = open_site(filesystem, IMAGE_SIZES[filesystem])
+async def test_a_filesystem_is_filled_as_far_as_asked_and_worked_on(open_site: Open) -> None:
+    context = open_site("ext4", IMAGE_SIZES["ext4"])
     shares = []
     for percent in (60, 85):
         measured = await figures_of(FileServerJob(3, 60, 32_000, 4_000, 0.1, fill_percent=percent), context)
@@ -130,7 +116,7 @@ async def test_a_filesystem_is_filled_as_far_as_asked_and_worked_on(filesystem: 
 
 
 @pytest.mark.fio
-@pytest.mark.parametrize("job", ["random-write", "copy", "file-server"])
+@pytest.mark.parametrize("job", WRITING)
 async def test_a_filesystem_that_turned_read_only_is_a_failure(job: str, open_site: Open) -> None:
     context = open_site("ext4", IMAGE_SIZES["ext4"])
     await figures_of(WRITING[job], context)
@@ -146,29 +132,3 @@ async def test_a_disk_that_cannot_be_read_is_a_failure(open_site: Open, tmp_path
     context.remounting = False
     os.truncate(tmp_path / "image", 8 * MIB)
     assert (await failure_of(READING, context)).kind == "EIO"
-
-
-@pytest.mark.fio
-@pytest.mark.parametrize("how", ["fsync", "fdatasync"])
-async def test_syncs_have_percentiles_of_their_own(how: Literal["fsync", "fdatasync"], open_site: Open) -> None:
-    context = open_site("ext4", IMAGE_SIZES["ext4"])
-    log = FioJob("write", 2300, 4 * MIB, seconds=0.3, io_engine="psync", direct=False, allocated=True)
-    figures = await figures_of(replace(log, **{how: 1}), context)
-    assert 0 < figures["sync_median"] <= figures["sync_p99"] <= figures["sync_p999"]
-    assert figures["median_latency"] < figures["sync_median"], "the write before it goes to memory"
-
-
-@pytest.mark.fio
-async def test_the_same_seed_touches_the_same_blocks(open_site: Open) -> None:
-    context = open_site("ext4", IMAGE_SIZES["ext4"])
-    once = FioJob("randwrite", 4096, 4 * MIB, io_engine="psync")
-    await figures_of(once, context, seed=3)
-    seeds = []
-    for number, seed in enumerate((3, 3, 4)):
-        log = f"{context.scratch}/blocks-{number}"
-        (command,) = (planned.argv for planned in engines.engine(once).commands())
-        argv = [word.replace("MOUNT", context.directory).replace("SEED", str(seed)) for word in command]
-        run(*argv, f"--write_iolog={log}")
-        seeds.append([line.split()[-2:] for line in Path(log).read_text().splitlines() if " write " in line])
-    assert len(seeds[0]) == 1024
-    assert seeds[0] == seeds[1] != seeds[2]
