@@ -34,7 +34,6 @@ async def test_all_candidates_do_what_fits_into_the_boxes_of_the_baseline_also_a
     result = results.load(tmp_path / "result.jsonl")
     copy, save = result.plan.recipe.workloads
     assert (copy.amount, save.amount) == (chosen.amounts["copy"], chosen.amounts["save"])
-    assert (copy.job, save.job) == (COPY.job, SAVE.job)
     assert 1 <= (copy.task.units or 0) <= 10
     assert 5 <= (save.task.units or 0) <= 200
     path = tmp_path / "result.jsonl"

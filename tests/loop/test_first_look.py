@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import asyncio
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from fswizard import results
 from fswizard.disks import image
 from fswizard.engines.tree import TreeJob
 from fswizard.model import plan as plans
-from fswizard.model.events import Event, SampleTaken, StepStarted
+from fswizard.model.events import SampleTaken, StepStarted
 from fswizard.model.metrics import DURATION, FIRST_LOOK_RATE
 from tests.builders import make_workload
 from tests.loop.runs import TINY, session_in, short_plan, watch
@@ -25,25 +23,16 @@ UNPACK = make_workload("unpack", DURATION, engine="tree", job=JOB)
 RECIPE = replace(TINY, workloads=(UNPACK,))
 
 
-@pytest.fixture(scope="module")
-def looked(tmp_path_factory: pytest.TempPathFactory) -> tuple[list[Event], Path]:
-    """What a run told, and its file."""
-    directory = tmp_path_factory.mktemp("looked")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("XDG_STATE_HOME", str(directory / "state"))
-        patch.setattr(plans, "FIRST_LOOK_BYTES", 64 * MIB)
-        patch.setattr(image, "FIRST_LOOK_BYTES", 64 * MIB)
-        patch.setattr(plans, "WORTH_A_LOOK", 1)
-        plan = short_plan(directory, "ext4; ext2", RECIPE, 1)
-        assert plan.looks_first
-        session = session_in(directory, plan)
-        events = asyncio.run(watch(session))
-    return events, session.path
-
-
-@pytest.mark.xdist_group("session")
-def test_there_is_a_figure_of_every_candidate_before_the_large_image(looked: tuple[list[Event], Path]) -> None:
-    events, _ = looked
+async def test_every_candidate_has_a_figure_before_the_large_image_which_counts_for_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(plans, "FIRST_LOOK_BYTES", 64 * MIB)
+    monkeypatch.setattr(image, "FIRST_LOOK_BYTES", 64 * MIB)
+    monkeypatch.setattr(plans, "WORTH_A_LOOK", 1)
+    plan = short_plan(tmp_path, "ext4; ext2", RECIPE, 1)
+    assert plan.looks_first
+    session = session_in(tmp_path, plan)
+    events = await watch(session)
     written = [n for n, e in enumerate(events) if isinstance(e, StepStarted) and e.step.stage == "fill"]
     figures = [
         (n, e.sample.candidate)
@@ -53,11 +42,7 @@ def test_there_is_a_figure_of_every_candidate_before_the_large_image(looked: tup
     assert [name for _, name in figures] == ["ext4", "ext2"]
     assert len(written) == 2
     assert all(written[0] < n < written[1] for n, _ in figures)
-
-
-@pytest.mark.xdist_group("session")
-def test_it_counts_for_nothing(looked: tuple[list[Event], Path]) -> None:
-    result = results.load(looked[1])
+    result = session.result
     assert result.outcome == "finished"
     assert not [sample for sample in result.samples if sample.candidate and not sample.round]
     assert {trial.round for trial in result.trials} == {1}

@@ -24,7 +24,6 @@ pytestmark = [pytest.mark.root, pytest.mark.loop]
 SIZE = 64 << 20
 HOSTS = [
     pytest.param(("ext4", "-Fq", 160), id="ext4"),
-    pytest.param(("xfs", "-fq", 320), id="xfs", marks=pytest.mark.xfs),
     pytest.param(("btrfs", "-fq", 320), id="btrfs", marks=pytest.mark.btrfs),
 ]
 BLKDISCARD, BLKZEROOUT = 0x1277, 0x127F

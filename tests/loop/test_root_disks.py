@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import os
 import subprocess
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 
 import psutil
@@ -15,10 +15,10 @@ import pytest
 from fswizard.disks import loop, stack
 from fswizard.disks.disk import DiskFailed
 from fswizard.disks.root import RootDisk, RootDisks, open_root
-from fswizard.errors import FswizardError, Refused, RunFailed
+from fswizard.errors import Refused, RunFailed
 from fswizard.filesystems import catalogue, parse_candidate
-from tests.loop.devices import digest, run
-from tests.loop.failing_host import failing_disk
+from tests.loop.devices import Bench, digest, run
+from tests.loop.failing_host import failing_disk, fill
 from tests.loop.machine_state import LIMIT_S, alive, loops_below, wait_until
 from tests.loop.root_disk import SIZE, image, made_and_mounted, make, mount, said, umount
 
@@ -190,58 +190,35 @@ def _has_open(pid: int, wanted: os.stat_result) -> bool:
     return False
 
 
-@pytest.mark.parametrize("directory", ["/proc", "/nowhere", "/dev/null"])
-async def test_no_image_is_made_where_there_is_no_place_for_one(directory: str, disks: RootDisks) -> None:
-    with pytest.raises((FswizardError, OSError)):
-        await image(disks, Path(directory))
-
-
 @pytest.mark.nbd
 async def test_no_image_is_made_where_a_program_serves_the_filesystem(disks: RootDisks, tmp_path: Path) -> None:
     with failing_disk(tmp_path) as disk, pytest.raises(Refused, match="FUSE"):
         await image(disks, disk.file.parent)
 
 
-@pytest.fixture
-def small_host(tmp_path: Path) -> Iterator[Path]:
-    """In memory, with room for an image and next to nothing else."""
-    directory = tmp_path / "host"
-    directory.mkdir()
-    run("mount", "-t", "tmpfs", "-o", "size=66m", "tmpfs", str(directory))
-    yield directory
-    run("umount", str(directory))
-
-
-async def test_sync_says_that_the_device_lost_what_was_written(small_host: Path) -> None:
+async def test_sync_says_that_the_device_lost_what_was_written(bench: Bench) -> None:
     """The program itself ends without any error, as its writes stay in memory until later, if nobody else syncs.
 
     Root took the image's blocks away, and somebody else has them, so that the device fails when 16 MiB are used up.
     """
+    host = bench.mount("none", "-t", "tmpfs", "-o", "size=66m")
     async with open_root(0) as disks:
-        disk = await image(disks, small_host)
+        disk = await image(disks, host)
         candidate = await make(disk, "ext2")
         part = disk.parts[0]
         assert isinstance(part, loop.LoopDevice)
-        run(
-            "fallocate",
-            "--punch-hole",
-            "--offset=16M",
-            "--length=48M",
-            f"/proc/{os.getpid()}/fd/{part.file.descriptor}",
-        )
-        with (small_host / "ballast").open("wb") as ballast, contextlib.suppress(OSError):
-            while True:
-                ballast.write(bytes(1 << 20))
-                ballast.flush()
+        punched = f"/proc/{os.getpid()}/fd/{part.file.descriptor}"
+        run("fallocate", "--punch-hole", "--offset=16M", "--length=48M", punched)
+        fill(host)
         await mount(disk, candidate)
         await said(disk, "dd", "if=/dev/zero", "of=file", "bs=1M", "count=40")
         with pytest.raises(DiskFailed):
             await disk.sync()
-        (small_host / "ballast").unlink()
+        (host / "ballast").unlink()
         await disk.umount()
 
 
-@pytest.mark.parametrize("cancelled_after_s", [(0,), (0, 0), (0.01,), (0.01, 0)])
+@pytest.mark.parametrize("cancelled_after_s", [(0,), (0.01, 0)])
 async def test_whoever_stops_waiting_for_a_program_of_roots_ends_it_and_can_start_the_next(
     disks: RootDisks, tmp_path: Path, cancelled_after_s: tuple[float, ...]
 ) -> None:

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from fswizard import language
 from tests.loop.machine_state import loops_on, names_in
 from tests.loop.tiny_run import LIMIT_S, TWO_KINDS, fswizard, tiny_run, wait_for
 
@@ -19,18 +18,12 @@ def test_a_run_ends_with_a_report_on_stdout_and_a_result_file(recipe: Path, tmp_
     target, output = f"image:64M@{tmp_path}", str(tmp_path / "result.jsonl")
     done = fswizard("run", str(recipe), "--target", target, "--output", output, "--rounds", "3..3", code=0)
     assert max(map(len, done.stdout.splitlines())) <= 80
-    assert "ext2" in done.stdout
     verdict = done.stdout.splitlines()[0].partition("   ")[0]
     document = json.loads(fswizard("report", output, "--format", "json").stdout)
-    verdicts = {"faster", "slower", "behind", "alike", "open"}
-    for ratio in (*document["analysis"]["by_workload"], *document["analysis"]["overall"]):
-        assert ratio["verdict"] in verdicts
-        assert ratio["low"] is None or ratio["low"] <= ratio["ratio"] <= ratio["high"]
-    primary = [sample for sample in document["result"]["samples"] if sample["primary"] and sample["candidate"]]
-    rounds = {(sample["candidate"], sample["round"]) for sample in primary if sample["round"]}
-    assert rounds == {(candidate, number) for candidate in ("ext4", "ext2") for number in (1, 2, 3)}
     assert document["answer"]["verdict"] in verdict
-    assert language.from_json(json.loads(Path(output).read_text("utf-8").splitlines()[-1])["verdict"]) in verdict
+    assert {ratio["rounds"] for ratio in document["analysis"]["overall"]} == {3}
+    primary = [sample for sample in document["result"]["samples"] if sample["primary"] and sample["round"]]
+    assert {sample["candidate"] for sample in primary} >= {"ext4", "ext2"}
     assert names_in(tmp_path) == ["result.jsonl", "short.toml"]
 
 

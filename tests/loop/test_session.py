@@ -20,6 +20,7 @@ from fswizard.model.events import (
     StepSkipped,
     StepStarted,
 )
+from fswizard.model.metrics import DIRECT_CACHED
 from fswizard.model.run_state import RunState
 from tests.loop.machine_state import names_in
 from tests.loop.runs import COPIES, RANDOM_WRITE, TINY, WRITES, at, short_session, watch
@@ -51,6 +52,8 @@ async def test_every_candidate_is_measured_in_every_round_and_the_file_holds_wha
         assert figures[candidate, "random-write", "device_written"] >= written > 0
     assert figures["", "random-write", "iops"] > 0
     assert figures["", "", "bare_written"] > 0
+    asked = [(sample.round, sample.candidate) for sample in result.samples if sample.metric == DIRECT_CACHED.name]
+    assert sorted(asked) == [(1, candidate) for candidate in sorted(CANDIDATES)]
     plan = as_before(result.plan, result)
     taken_s = plan.preparation_s + len(result.trials) * plan.seconds_per_trial
     assert taken_s == pytest.approx(result.elapsed_s, rel=0.01), "what the next plan takes it to last"
