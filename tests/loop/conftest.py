@@ -7,7 +7,7 @@ import os
 import shutil
 import tempfile
 from collections.abc import AsyncIterator, Generator, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -17,7 +17,7 @@ from fswizard.disks.root import RootDisks, open_root
 from tests.fakes.host import ModelHost, idle_runs, use
 from tests.loop.devices import Bench
 from tests.loop.machine_state import loops_below, wait_until_gone
-from tests.loop.people import User, user, with_packages
+from tests.loop.people import User, user
 from tests.loop.tiny_run import TWO_KINDS
 
 ROOM_BYTES = 4 << 30
@@ -49,19 +49,8 @@ def _roomy_machine() -> Iterator[None]:
 
 @pytest.fixture(autouse=True)
 def _nothing_left_behind(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    with _as_it_was(tmp_path_factory.getbasetemp()):
-        yield
-
-
-@pytest.fixture(autouse=True, scope="session")
-def _nothing_left_of_what_tests_share(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    with _as_it_was(tmp_path_factory.getbasetemp()):
-        yield
-
-
-@contextmanager
-def _as_it_was(own: Path) -> Iterator[None]:
     """Fails where something stays; the kernel lets a loop device go a moment after its last user."""
+    own = tmp_path_factory.getbasetemp()
     before = _state(own)
     yield
     wait_until_gone(lambda: _state(own) - before, "the machine is as it was")
@@ -99,18 +88,18 @@ async def disks() -> AsyncIterator[RootDisks]:
 def trusted() -> Iterator[User]:
     """A user who gets root's rights without a password."""
     with user("USER ALL=(ALL) NOPASSWD: ALL") as made:
-        yield with_packages(made)
+        yield made
 
 
 @pytest.fixture(scope="session")
 def asked() -> Iterator[User]:
     """A user whom sudo asks for the password, once."""
     with user("Defaults:USER passwd_tries=1\nUSER ALL=(ALL) ALL") as made:
-        yield with_packages(made)
+        yield made
 
 
 @pytest.fixture(scope="session")
 def nobody() -> Iterator[User]:
     """A user without any rights."""
     with user("") as made:
-        yield with_packages(made)
+        yield made

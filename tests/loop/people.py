@@ -22,10 +22,12 @@ from pathlib import Path
 import pytest
 
 import fswizard
-from fswizard.errors import FswizardError
 from fswizard.system import commands
+from tests.fakes.host import ROOMY
+from tests.loop.tiny_run import MAIN
 from tests.recipe_texts import writing
 
+ROOT = Path(fswizard.__file__).parent.parent
 USERS = pytest.mark.xdist_group("users")
 """Tests that share users, who are made once in one process."""
 PASSWORD = "correct horse"
@@ -36,7 +38,7 @@ SYSTEM_PYTHON = "/usr/bin/python3"
 
 @dataclass
 class User:
-    """A user with a copy of the program, as after `git clone`, and of all it needs."""
+    """A user with a copy of the program, as after `git clone`, of all it needs, and a recipe that is over soon."""
 
     name: str
     uid: int
@@ -55,13 +57,20 @@ class User:
         clean = ["env", "-i", f"HOME={self.home}", f"USER={self.name}", "PATH=/usr/local/bin:/usr/bin:/bin"]
         return [*become, *clean]
 
-    def run(self, script: str, *arguments: str) -> str:
-        done = subprocess.run(
-            self.command(script, *arguments), capture_output=True, text=True, check=False, cwd=self.home, timeout=60,
-            start_new_session=True,
+    def start(self, *arguments: str, script: str = MAIN) -> subprocess.Popen[str]:
+        """`fswizard`, or other Python, on a machine that says it has room."""
+        return subprocess.Popen(
+            self.command(f"{ROOMY}\n{script}", *arguments), cwd=self.home, text=True, start_new_session=True,
+            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
         )  # fmt: skip
-        assert done.returncode == 0, done.stdout + done.stderr
-        return done.stdout
+
+    def run(self, *arguments: str, script: str = MAIN, code: int = 0) -> subprocess.CompletedProcess[str]:
+        """To its end, with that exit code and no traceback."""
+        process = self.start(*arguments, script=script)
+        stdout, stderr = process.communicate(timeout=600)
+        assert process.returncode == code, stdout + stderr
+        assert "Traceback" not in stderr
+        return subprocess.CompletedProcess(process.args, code, stdout, stderr)
 
 
 @contextmanager
@@ -83,10 +92,11 @@ def user(rule: str) -> Iterator[User]:
             sudoers.write_text(rule.replace("USER", name) + "\n")
             sudoers.chmod(0o440)
         home = Path(entry.pw_dir)
-        shutil.copytree(Path(fswizard.__file__).parent, home / "fswizard", ignore=shutil.ignore_patterns("__pycache__"))
-        for path in (home, *(home / "fswizard").rglob("*"), home / "fswizard"):
-            os.chown(path, entry.pw_uid, entry.pw_gid)
+        for package in ("fswizard", "recipes"):
+            shutil.copytree(ROOT / package, home / package, ignore=shutil.ignore_patterns("__pycache__"))
         (home / "packages").symlink_to(_packages())  # the tests' own may stand in root's home
+        (home / "tiny.toml").write_text(writing("64M", "8M", 0.1, candidates=("ext4", "ext4:noatime")))
+        subprocess.run(["chown", "--recursive", "--no-dereference", f"{name}:", str(home)], check=True)
         yield User(name, entry.pw_uid, entry.pw_gid, home)
     finally:
         with contextlib.suppress(FileNotFoundError):
@@ -104,15 +114,6 @@ def _one_at_a_time() -> Iterator[None]:
         yield
     finally:
         os.close(directory)
-
-
-def with_packages(made: User) -> User:
-    """The program with its recipes, and one that is over soon."""
-    root = Path(fswizard.__file__).parent.parent
-    shutil.copytree(root / "recipes", made.home / "recipes")
-    (made.home / "tiny.toml").write_text(writing("64M", "8M", 0.1, candidates=("ext4", "ext4:noatime")))
-    subprocess.run(["chown", "--recursive", "--no-dereference", f"{made.uid}:{made.gid}", str(made.home)], check=True)
-    return made
 
 
 @cache
@@ -140,9 +141,5 @@ def _needed(name: str) -> Iterator[PackagePath]:
 
 def _check_python() -> None:
     check = [SYSTEM_PYTHON, "-c", "import sys; sys.exit(sys.version_info < (3, 10))"]
-    try:
-        good = commands.query(check).exit_code == 0
-    except FswizardError:
-        good = False
-    if not good:
-        pytest.skip(f"{SYSTEM_PYTHON} is absent or older than 3.10")
+    if subprocess.run(check, check=False).returncode:
+        pytest.skip(f"{SYSTEM_PYTHON} is older than 3.10")

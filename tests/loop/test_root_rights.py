@@ -21,7 +21,6 @@ from tests.loop.machine_state import left_of_a_run, names_in
 from tests.loop.people import PASSWORD, PROMPT, USERS, User
 from tests.loop.terminals import on_a_terminal, talk
 from tests.loop.test_device_target import plan
-from tests.loop.test_unprivileged import run
 from tests.loop.tiny_run import LASTING, LIMIT_S, MAIN
 
 pytestmark = [pytest.mark.root, pytest.mark.loop, pytest.mark.sudo, pytest.mark.fio, USERS]
@@ -86,7 +85,7 @@ def place(trusted: User) -> Iterator[Path]:
 @pytest.fixture
 def seen(trusted: User, place: Path) -> dict[str, Any]:
     """What programs that are measured for the user see and can do."""
-    found: dict[str, Any] = json.loads(trusted.run(AS_ROOT, LOOK, str(place), json.dumps(SCRIPTS)))
+    found: dict[str, Any] = json.loads(trusted.run(LOOK, str(place), json.dumps(SCRIPTS), script=AS_ROOT).stdout)
     return found
 
 
@@ -144,14 +143,13 @@ asyncio.run(claim(from_json(Member, json.loads(sys.argv[1]))))
 def test_a_disk_that_the_user_may_not_even_read_is_measured_for_them(trusted: User, bench: Bench) -> None:
     case = bench.disk(96 << 20)
     (member,) = plan(case).target.members
-    assert trusted.run(AS_ROOT, CLAIM, json.dumps(to_json(member))).split() == ["hello"]
+    assert trusted.run(CLAIM, json.dumps(to_json(member)), script=AS_ROOT).stdout.split() == ["hello"]
     assert signatures(case) == ""
 
 
 # Paths of the user's, which others may have changed since the plan was made
 
-ATTEMPT = f"""
-{ROOMY}
+ATTEMPT = """
 import asyncio
 from dataclasses import replace
 from pathlib import Path
@@ -194,7 +192,7 @@ def link(path: Path, target: Path) -> Path:
 
 
 def attempt(user: User, target: Path, result: Path) -> str:
-    return user.run(ATTEMPT, str(target), str(result))
+    return user.run(str(target), str(result), script=ATTEMPT).stdout
 
 
 def test_a_result_is_written_where_the_user_may_write_and_through_no_link(
@@ -270,7 +268,7 @@ def test_without_the_password_nothing_begins(asked: User, terminal: bool) -> Non
     if terminal:
         said = talk(["sudo", "-K"], asked.home, {}) + talk(command(asked, "no"), asked.home, {PROMPT: "wrong"})
     else:
-        said = run(asked, *arguments(asked, "no"), code=ExitCode.MISSING).stderr
+        said = asked.run(*arguments(asked, "no"), code=ExitCode.MISSING).stderr
         assert "no terminal" in said
     assert "needs root" in said and "--target dir:" in said
     assert not (asked.home / "no.jsonl").exists()
