@@ -11,10 +11,8 @@ from typing import Any
 
 from fswizard import language
 from fswizard.disks.rights import DONE
-from fswizard.disks.set_up import Order, SetUpChoices
 from fswizard.disks.setting_up import LOCK
 from fswizard.drives.devices import find_device
-from fswizard.model.codec import to_json
 from tests.loop.devices import Bench
 
 FSTAB = "# of the test\nproc  /proc  proc  defaults  0  0\nLABEL=backup  /srv/backup  ext4  noauto  0  2"
@@ -96,13 +94,19 @@ def private_machine(bench: Bench, fstab: str = FSTAB, more: str = "true") -> Pri
     return PrivateMachine(etc, ["nsenter", f"--target={process.pid}", "--mount", "--wd=/", "--"])
 
 
-def order(device: str, candidate: str = "ext4", **changes: object) -> list[Any]:
+def order(device: str, candidate: str = "ext4", **changes: object) -> list[object]:
     """To set the device up as that candidate, with some fields of the order or the choices changed."""
     target = find_device(device)
     found = target.device
-    choices: dict[str, object] = {"label": "films", "mount_point": "/mnt/films", "owner": "daemon", "partition": False}
-    chosen = {name: changes.pop(name) for name in list(changes) if name in choices}
-    plain = SetUpChoices("", "", "")
-    whole = Order(candidate, plain, found.number, found.diskseq, found.size_bytes, target.identifier, "")
-    fields = {**whole._asdict(), "choices": {**choices, **chosen}, **changes}
-    return list(to_json(fields).values())
+    usual = {"label": "films", "mount_point": "/mnt/films", "owner": "daemon", "partition": False}
+    choices = {name: changes.pop(name, value) for name, value in usual.items()}
+    whole = {
+        "candidate": candidate,
+        "choices": choices,
+        "number": found.number,
+        "diskseq": found.diskseq,
+        "size_bytes": found.size_bytes,
+        "serial": target.identifier,
+        "content_type": "",
+    }
+    return list({**whole, **changes}.values())

@@ -19,6 +19,7 @@ from fswizard.demo import find_story
 from fswizard.disks.set_up import TEST_FILE, TEST_WORDS, SetUpChoices
 from fswizard.disks.set_up_plan import SetUpPlan, _undo, plan_set_up, script
 from fswizard.disks.setting_up import LOCK
+from fswizard.drives.machine import probe
 from fswizard.filesystems import parse_candidate
 from tests.builders import write_result
 from tests.fakes.machine import make_program
@@ -53,18 +54,25 @@ def require_in_place(machine: PrivateMachine, columns: str) -> str:
     (copy,) = machine.beside
     assert copy.startswith("fstab.fswizard-2") and (machine.etc / copy).read_text().rstrip("\n") == FSTAB
     assert os.stat(machine.etc / copy).st_mode == os.stat(machine.etc / "fstab").st_mode
-    assert f"UUID={machine.said('findmnt', '-no', 'UUID', POINT)}" == source
-    assert machine.said("findmnt", "-no", "LABEL", POINT) == "films"
-    assert {"nosuid", "nodev"} <= {*machine.said("findmnt", "-no", "OPTIONS", POINT).split(",")}
+    uuid, label, options = machine.said("findmnt", "-no", "UUID,LABEL,OPTIONS", POINT).split()
+    assert (f"UUID={uuid}", label) == (source, "films")
+    assert {"nosuid", "nodev"} <= {*options.split(",")}
     assert machine.said("cat", f"{POINT}/{TEST_FILE}") == TEST_WORDS
     assert machine.said("stat", "--format=%U", POINT, f"{POINT}/{TEST_FILE}") == "daemon\ndaemon"
-    return source.removeprefix("UUID=")
+    return uuid
 
 
 def require_untouched(machine: PrivateMachine) -> None:
     assert (machine.fstab.rstrip("\n"), machine.beside) == (FSTAB, [])
     assert machine.said("ls", "-A", "/mnt") == ""
     assert f" {POINT} " not in machine.mounts
+
+
+def start_over(machine: PrivateMachine) -> None:
+    """Take away what stands there of a set-up."""
+    if f" {POINT} " in machine.mounts:
+        machine.said("umount", POINT)
+    machine.said("sh", "-c", f"rm -rf {POINT} /etc/fstab.fswizard-* && printf %s {shlex.quote(FSTAB)} > /etc/fstab")
 
 
 @pytest.mark.parametrize(
@@ -91,30 +99,27 @@ def test_a_disk_is_made_mounted_and_entered_in_fstab(
     assert f" {POINT} " not in machine.mounts
 
 
+OWNER = pwd.getpwnam("daemon")
+NTFS = f"{POINT} ntfs-3g uid={OWNER.pw_uid},gid={OWNER.pw_gid},{ALWAYS} 0 0"
+
+
 @pytest.mark.sfdisk
-def test_a_disk_gets_a_partition_table_with_one_aligned_partition(bench: Bench, machine: PrivateMachine) -> None:
-    disk = Case(bench.attach(bench.file(), "--partscan"), bench.directory / "disk")
-    _, error, said = machine.set_up(order(disk.path, partition=True))
-    bench.undo.callback(subprocess.run, ["partx", "--delete", disk.path], check=False)
+@pytest.mark.parametrize(
+    ("candidate", "columns"), [("ext4", EXT4), pytest.param("ntfs-3g", NTFS, marks=pytest.mark.ntfs_3g)]
+)
+def test_a_disk_gets_a_partition_table_with_one_aligned_partition_and_ntfs_its_owner_by_its_line(
+    bench: Bench, machine: PrivateMachine, candidate: str, columns: str
+) -> None:
+    disk = bench.attach(bench.file(), "--partscan")
+    _, error, said = machine.set_up(order(disk, candidate, partition=True))
+    bench.undo.callback(subprocess.run, ["partx", "--delete", disk], check=False)
     assert error == "", said
-    require_in_place(machine, EXT4)
-    assert machine.said("findmnt", "-no", "SOURCE", POINT) == f"{disk.path}p1"
-    table = json.loads(machine.said("sfdisk", "--json", disk.path))["partitiontable"]
+    require_in_place(machine, columns)
+    assert machine.said("findmnt", "-no", "SOURCE", POINT) == f"{disk}p1"
+    table = json.loads(machine.said("sfdisk", "--json", disk))["partitiontable"]
     (part,) = table["partitions"]
     assert table["label"] == "gpt" and part["start"] == 2048
     assert part["size"] * 512 > SIZE - (3 << 20)
-    machine.said("umount", POINT)
-
-
-@pytest.mark.sfdisk
-@pytest.mark.ntfs_3g
-def test_ntfs_belongs_to_its_owner_by_its_line(bench: Bench, machine: PrivateMachine) -> None:
-    disk = bench.attach(bench.file(), "--partscan")
-    _, error, said = machine.set_up(order(disk, "ntfs-3g", partition=True))
-    bench.undo.callback(subprocess.run, ["partx", "--delete", disk], check=False)
-    assert error == "", said
-    owner = pwd.getpwnam("daemon")
-    require_in_place(machine, f"{POINT} ntfs-3g uid={owner.pw_uid},gid={owner.pw_gid},{ALWAYS} 0 0")
     machine.said("umount", POINT)
 
 
@@ -130,10 +135,6 @@ def test_an_empty_directory_of_roots_is_taken_and_stays(bench: Bench) -> None:
 
 REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     "no path": ({"mount_point": "films"}, "mount point"),
-    "dots": ({"mount_point": "/mnt/../etc"}, "mount point"),
-    "a line end": ({"mount_point": "/mnt/a\n"}, "mount point"),
-    "two names": ({"mount_point": "/mnt/media/films"}, "mount point"),
-    "a new top directory": ({"mount_point": "/films"}, "mount point"),
     "where programs are run from": ({"mount_point": "/opt/cni/bin"}, "mount point"),
     "where a service looks": ({"mount_point": "/srv/salt"}, "services"),
     "an account's place": ({"mount_point": "/media/daemon"}, "the desktop"),
@@ -148,15 +149,11 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     "an expected label": ({"label": "backup"}, "/etc/fstab names it"),
     "a label that is obeyed": ({"label": "CIDATA"}, "act on"),
     "a long label": ({"label": "a" * 17}, "1 to 16 letters"),
-    "no label": ({"label": ""}, "1 to 16 letters"),
-    "an option as label": ({"label": "-F"}, "1 to 16 letters"),
     "an escape in a label": ({"label": "\x1b[2J"}, "1 to 16 letters"),
     "an unknown owner": ({"owner": "nobody-at-all"}, "no account"),
-    "no name of an owner": ({"owner": "daemon; id"}, "of an account"),
     "an option of mount": ({"candidate": "ext4:suid"}, "no option"),
     "an option of mkfs": ({"candidate": "ext4:-J=device=/dev/sda1"}, "no option"),
     "a pool": ({"candidate": "zfs"}, "ZFS"),
-    "several disks": ({"candidate": "md:raid1+ext4"}, "several disks"),
     "another disk": ({"diskseq": 1}, "no longer the disk"),
     "another size": ({"size_bytes": SIZE - 512}, "size"),
     "no disk": ({"number": "../../8:0"}, "no block device"),
@@ -252,19 +249,14 @@ def test_a_kill_before_any_command_leaves_fstab_old_or_new_and_whole(bench: Benc
         lines = [line for line in machine.fstab.splitlines() if line]
         assert lines[:3] == FSTAB.splitlines() and len(lines) in (3, 4), commands[number]
         assert len(lines) == 3 or (lines[3].startswith("UUID=") and lines[3].endswith("  2"))
-        mounted = f" {POINT} " in machine.mounts
-        assert not mounted or len(lines) == 4, commands[number]
-        if mounted:
-            machine.said("umount", POINT)
-        machine.said("sh", "-c", f"rm -rf {POINT} /etc/fstab.fswizard-* && printf %s {shlex.quote(FSTAB)} > /etc/fstab")
+        assert f" {POINT} " not in machine.mounts or len(lines) == 4, commands[number]
+        start_over(machine)
     assert machine.set_up(order(disk.path, content_type="ext4"))[1] == "", "what a killed one left is no hindrance"
     require_in_place(machine, EXT4)
 
 
 def machine_sees(disk: Case) -> str:
-    return subprocess.run(
-        ["blkid", "-p", "-s", "TYPE", "-o", "value", disk.path], capture_output=True, text=True, check=False
-    ).stdout.strip()
+    return (probe(disk.path) or {}).get("ID_FS_TYPE", "")
 
 
 @pytest.mark.parametrize("how", [f"return {FAILED}", f"real(command, given); return {FAILED}"])
@@ -278,8 +270,7 @@ def test_a_failure_of_any_command_is_taken_back_also_if_it_had_done_its_work(
         _, error, said = machine.set_up(order(disk.path, content_type=machine_sees(disk)), here)
         if command.startswith("mount ") and how.startswith("real"):
             assert error == "", "it is mounted, which is what counts"
-            machine.said("umount", POINT)
-            machine.said("sh", "-c", f"rm -r {POINT} /etc/fstab.f* && printf %s {shlex.quote(FSTAB)} > /etc/fstab")
+            start_over(machine)
             continue
         assert error == "RunFailed" and "made to fail" in said[0], (command, said)
         assert "not so" not in said[1], (command, said)
@@ -372,7 +363,7 @@ def test_a_script_that_fails_takes_back_what_it_did(bench: Bench, machine: Priva
 
 
 @pytest.mark.shellcheck
-@pytest.mark.parametrize("candidate", ["ext4:noatime", "xfs", "btrfs", "ntfs-3g"])
+@pytest.mark.parametrize("candidate", ["ext4:noatime", "ntfs-3g"])
 def test_shellcheck_finds_nothing_in_the_script(bench: Bench, candidate: str) -> None:
     path = bench.directory / "set-up.sh"
     path.write_text(script(planned(bench.disk(XFS_SIZE).path, candidate, SetUpChoices("films", POINT, "daemon"))))
