@@ -55,9 +55,6 @@ class Terminal:
     def type(self, keys: str) -> None:
         os.write(self.master, keys.encode())
 
-    def resize(self, columns: int, rows: int) -> None:
-        fcntl.ioctl(self.master, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
-
     def cut(self) -> None:
         """The connection drops: the kernel sends SIGHUP and further output is an error."""
         os.close(self.master)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import platform
-from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -12,6 +11,7 @@ import pytest
 from fswizard.engines import WorkloadFailed, cached_share
 from tests.fakes.local_context import LocalContext
 from tests.loop.devices import Bench, make_image, run
+from tests.loop.failing_host import fill, small_host
 from tests.loop.loop_context import LoopContext, loop_context
 
 pytestmark = [pytest.mark.root, pytest.mark.loop]
@@ -41,23 +41,20 @@ def test_btrfs_writes_through_the_page_cache_unless_without_checksums(tmp_path: 
 
 
 @pytest.mark.ntfs_3g
-def test_what_a_fuse_program_keeps_in_memory_is_seen_by_what_the_disk_did_not_get(tmp_path: Path) -> None:
-    with ExitStack() as undo:
-        bench = Bench(tmp_path, undo)
-        device = bench.attach(make_image(tmp_path), "--direct-io=on")
-        run("mkfs.ntfs", "-Q", "-F", device)
-        mount = bench.mount(device, "-t", "ntfs-3g", name="mount")
-        context = LoopContext(str(mount), str(tmp_path), (device.removeprefix("/dev/"),))
-        assert share(context) == 1.0
+def test_what_a_fuse_program_keeps_in_memory_is_seen_by_what_the_disk_did_not_get(bench: Bench, tmp_path: Path) -> None:
+    device = bench.attach(make_image(tmp_path), "--direct-io=on")
+    run("mkfs.ntfs", "-Q", "-F", device)
+    mount = bench.mount(device, "-t", "ntfs-3g")
+    assert share(LoopContext(str(mount), str(tmp_path), (device.removeprefix("/dev/"),))) == 1.0
 
 
-def test_a_filesystem_that_refuses_direct_access_says_so_and_a_full_one_is_no_refusal(tmp_path: Path) -> None:
-    with ExitStack() as undo:
-        for kind, options in (("ramfs", "mode=700"), ("tmpfs", "size=1M")):
-            (tmp_path / kind).mkdir()
-            run("mount", "-t", kind, "-o", options, kind, str(tmp_path / kind))
-            undo.callback(run, "umount", str(tmp_path / kind))
-        assert share(LocalContext(str(tmp_path / "ramfs"), str(tmp_path))) is None
-        if KERNEL >= (6, 6):  # before, tmpfs refuses as well
-            with pytest.raises(WorkloadFailed, match="No space left"):
-                share(LocalContext(str(tmp_path / "tmpfs"), str(tmp_path)))
+def test_a_filesystem_that_refuses_direct_access_says_so(bench: Bench, tmp_path: Path) -> None:
+    point = bench.mount("none", "-t", "ramfs")
+    assert share(LocalContext(str(point), str(tmp_path))) is None
+
+
+def test_a_full_filesystem_is_no_refusal(tmp_path: Path) -> None:
+    with small_host(tmp_path, 16 << 20) as host:
+        fill(host)
+        with pytest.raises(WorkloadFailed, match="No space left"):
+            share(LocalContext(str(host), str(tmp_path)))

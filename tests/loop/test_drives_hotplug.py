@@ -7,7 +7,6 @@ import threading
 import pytest
 
 from fswizard.drives import watch
-from fswizard.model.drive import Drive
 from tests.loop.devices import Bench, run
 from tests.loop.machine_state import LIMIT_S, wait_until
 
@@ -16,28 +15,22 @@ pytestmark = pytest.mark.loop
 
 def test_a_disk_that_comes_and_goes_is_noticed(bench: Bench) -> None:
     image = bench.file(size_bytes=16 << 20)
-    seen: list[tuple[Drive, ...]] = []
-    enough = threading.Event()
-    watcher = threading.Thread(target=lambda: seen.extend(_until(enough, seen)), daemon=True)
+    over, seen = threading.Event(), list[set[str]]()
 
-    def names() -> set[str]:
-        return {drive.model for drive in seen[-1]} if seen else set()
+    def look() -> None:
+        for drives in watch(over.is_set):
+            seen.append({drive.model for drive in drives})
 
     def await_(present: bool) -> None:
-        wait_until(lambda: (str(image) in names()) == present, LIMIT_S, "a disk is noticed")
+        wait_until(lambda: seen and (str(image) in seen[-1]) == present, LIMIT_S, "a disk is noticed")
 
+    watcher = threading.Thread(target=look, daemon=True)
     watcher.start()
     await_(False)
     device = bench.attach(image)
     await_(True)
     run("losetup", "--detach", device)
     await_(False)
-    enough.set()
+    over.set()
     watcher.join(LIMIT_S)
     assert not watcher.is_alive()
-
-
-def _until(enough: threading.Event, seen: list[tuple[Drive, ...]]) -> list[tuple[Drive, ...]]:
-    for drives in watch(enough.is_set):
-        seen.append(drives)
-    return []

@@ -61,14 +61,6 @@ def test_a_hostile_recipe_is_refused_by_file_and_key(tmp_path: Path, canary: Pat
     assert_refused(fswizard("run", str(recipe), "--target", f"dir:{tmp_path}"), "hostile.toml", words)
 
 
-def test_the_real_program_refuses_what_is_hostile_too(tmp_path: Path, canary: Path) -> None:
-    recipe = tmp_path / "hostile.toml"
-    recipe.write_text(f'{RECIPE}\nexec_prerun = "touch {canary}"')
-    assert_refused(real_fswizard("run", str(recipe), "--target", f"dir:{tmp_path}"), "hostile.toml", "exec_prerun")
-    recipe.write_text(RECIPE)
-    assert_refused(real_fswizard("run", str(recipe), "--target", f"dir:/nowhere/\x1b]0;$(touch {canary})"))
-
-
 @pytest.mark.parametrize(
     "arguments",
     [
@@ -126,17 +118,6 @@ def test_a_hostile_directory_is_shown_escaped(tmp_path: Path) -> None:
     for shown in ("text", "markdown", "html", "csv", "json"):
         text = fswizard("report", str(tmp_path / "r"), "--format", shown).stdout
         assert text and not (CONTROL - {"\r"}) & set(text)
-
-
-def test_a_result_file_is_no_link(tmp_path: Path) -> None:
-    precious = tmp_path / "precious"
-    precious.write_text("mine")
-    (tmp_path / "result.jsonl").symlink_to(precious)
-    recipe = tmp_path / "tiny.toml"
-    recipe.write_text(RECIPE)
-    done = fswizard("run", str(recipe), "--target", f"dir:{tmp_path}", "--output", str(tmp_path / "result.jsonl"))
-    assert_refused(done, "exists already")
-    assert precious.read_text() == "mine"
 
 
 @pytest.mark.parametrize(

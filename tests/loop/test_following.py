@@ -1,34 +1,30 @@
-"""A run in a process of its own: followed by its log and stopped from elsewhere, one for each disk."""
+"""A run in a process of its own: followed by its log and stopped from elsewhere."""
 
 from __future__ import annotations
 
 import asyncio
 import os
-import signal
 from collections.abc import Callable
 from contextlib import aclosing
-from dataclasses import replace
 from pathlib import Path
 
-import psutil
 import pytest
 
 from fswizard import results
-from fswizard.errors import FswizardError, Refused, UsageError
+from fswizard.errors import FswizardError, UsageError
 from fswizard.model.codec import to_json
 from fswizard.model.drive import Drive
 from fswizard.model.events import Event, RunEnded, RunStarted, StepProgressed, StepStarted
 from fswizard.model.plan import Plan
 from fswizard.model.run_state import RunState
-from fswizard.session import FollowedRun, Session, find_ongoing, ongoing, resuming, start
+from fswizard.session import FollowedRun, Session, find_ongoing, ongoing, start
 from fswizard.session.ongoing_runs import entered, give_order
 from fswizard.system.files import state_directory
 from fswizard.system.host import Host
 from tests.builders import make_result, write_result
 from tests.fakes.host import ModelHost, use
-from tests.loop.machine_state import assert_nothing_lives, descendants, names_in, writer_of
-from tests.loop.runs import COPIES, short_plan, short_session, watch
-from tests.loop.tiny_run import clean
+from tests.loop.machine_state import names_in
+from tests.loop.runs import COPIES, short_plan, watch
 
 pytestmark = [pytest.mark.root, pytest.mark.loop]
 
@@ -95,25 +91,6 @@ async def test_a_run_is_stopped_by_anybody_and_goes_on_where_nobody_follows(tmp_
     assert names_in(tmp_path) == ["result.jsonl"]
 
 
-async def test_a_run_that_was_killed_is_said_to_be_and_can_be_resumed(tmp_path: Path) -> None:
-    run = begun(short_plan(tmp_path, "ext4; ext2", COPIES, 2))
-    below: list[psutil.Process] = []
-
-    def at(event: Event) -> None:
-        if round_begins(event, 2) and not below:
-            pid = writer_of(run.path)
-            below.extend(descendants(pid))
-            os.kill(pid, signal.SIGKILL)
-
-    heard = await followed(run, at)
-    last = heard[-1]
-    assert isinstance(last, RunEnded) and last.outcome == "killed"
-    assert "`fswizard clean`" in last.hint
-    assert_nothing_lives(tmp_path, below)
-    assert clean() == 1
-    assert resuming.take_up(run.path).path == run.path
-
-
 async def test_a_run_whose_result_file_had_no_room_for_its_end_says_so(tmp_path: Path) -> None:
     path = tmp_path / "result.jsonl"
     write_result(path, make_result())
@@ -123,19 +100,6 @@ async def test_a_run_whose_result_file_had_no_room_for_its_end_says_so(tmp_path:
         *_, last = await followed(FollowedRun(path))
     assert isinstance(last, RunEnded) and last.outcome == "killed"
     assert "disk is full" in last.text
-
-
-async def test_the_second_run_on_a_disk_is_told_who_is_first(tmp_path: Path) -> None:
-    run = begun(plan_in(tmp_path, 9))
-    (tmp_path / "second").mkdir()
-    with pytest.raises(Refused, match="sdz is being measured already: short on A Disk, since"):
-        begun(plan_in(tmp_path / "second"))
-    assert not (tmp_path / "second" / "result.jsonl").exists()
-    other = short_session(tmp_path / "second", "ext4", COPIES, 1, drive=replace(DISK, name="sdy"))
-    other.stop()
-    await watch(other)
-    run.order("stop")
-    assert isinstance((await followed(run))[-1], RunEnded)
 
 
 async def test_nonsense_is_no_order(tmp_path: Path) -> None:

@@ -14,7 +14,6 @@ from fswizard.disks.memory_limit import V1, V2, limited
 from fswizard.disks.root import open_root
 from fswizard.engines.shared.programs import interpreter
 from fswizard.errors import OutOfMemory
-from fswizard.system.commands import start
 from tests.loop.root_disk import image, made_and_mounted, said
 
 pytestmark = [pytest.mark.root, pytest.mark.loop, pytest.mark.cgroup]
@@ -65,15 +64,6 @@ async def test_what_needs_more_ends_for_that_even_where_only_its_child_was_kille
         after = await (await disk.start(("true",), cwd="/", env={}, memory_bytes=LIMIT)).wait()
         without = await (await disk.start(HOG, cwd="/", env={})).wait()
         assert after.exit_code == without.exit_code == 0
-
-
-async def test_a_program_that_is_killed_has_ended_whether_anybody_waits_for_it_or_not() -> None:
-    with limited(LIMIT) as limit:
-        assert limit is not None
-        told: list[str] = []
-        process = limit.watched(await start(("sleep", "60"), prefix=limit.prefix), lambda: told.append("ended"))
-        await process.kill()
-        assert told == ["ended"]
 
 
 def test_the_cgroup_of_a_run_that_was_killed_goes_with_the_next_one_and_that_of_a_live_one_stays() -> None:

@@ -119,17 +119,6 @@ def test_the_bare_device_is_measured_by_root_without_roots_rights(tmp_path: Path
         killed(run)
 
 
-def test_who_follows_a_run_may_be_killed_and_it_goes_on(tmp_path: Path) -> None:
-    with tiny_run(tmp_path, *ONE, still_at=STAGES["measuring"]) as run:
-        process = psutil.Process(run.pid)
-        run.process.kill()
-        run.process.communicate()
-        assert alive([process])
-        run.go_on()
-        wait_until(lambda: not alive([process]), 60, "the run has ended")
-        assert run.result.outcome == "finished"
-
-
 def test_a_run_sees_what_the_user_unmounts_and_nobody_sees_its_own_mounts(tmp_path: Path) -> None:
     """Else a stick that looks unmounted would still be mounted here, with data not yet written to it."""
     stick = tmp_path / "stick"

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, suppress
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -20,6 +19,7 @@ from fswizard.engines.tree import TreeJob
 from fswizard.model.recipe import Job
 from tests.fakes.local_context import figures_of
 from tests.loop.devices import run
+from tests.loop.failing_host import fill
 from tests.loop.loop_context import LoopContext, loop_context
 
 pytestmark = [pytest.mark.root, pytest.mark.loop]
@@ -32,34 +32,19 @@ WRITING: dict[str, Job] = {
 }
 READING = FioJob("read", MIB, 16 * MIB, seconds=0.1, depth=4)
 
-Open = Callable[[str, int], LoopContext]
-
 
 @pytest.fixture
-def open_site(tmp_path: Path) -> Iterator[Open]:
-    """Opens a fresh filesystem of a size; it is gone after the test."""
-    with ExitStack() as undo:
-
-        def open_(filesystem: str, size_bytes: int) -> LoopContext:
-            return undo.enter_context(loop_context(tmp_path, filesystem, size_bytes))
-
-        yield open_
+def context(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[LoopContext]:
+    """A fresh filesystem."""
+    filesystem = getattr(request, "param", "ext4")
+    with loop_context(tmp_path, filesystem, IMAGE_SIZES[filesystem]) as opened:
+        yield opened
 
 
 async def failure_of(job: Job, context: LoopContext) -> WorkloadFailed:
     with pytest.raises(WorkloadFailed) as caught:
         await figures_of(job, context)
     return caught.value
-
-
-def fill(context: LoopContext) -> None:
-    """Leave no room at all: one file as large as it can be, then ever smaller writes to its end."""
-    with suppress(OSError), open(f"{context.directory}/filling", "ab", buffering=0) as file:
-        for size in (MIB, 4096):
-            with suppress(OSError):
-                while True:
-                    file.write(b"x" * size)
-        os.fsync(file.fileno())
 
 
 MARKS = {"install": "dpkg", "repository": "git", "backup": "borg", "rsync": "rsync", "sqlite": "sqlite3"}
@@ -71,11 +56,9 @@ CASES += [pytest.param("install", name, marks=[pytest.mark.dpkg, getattr(pytest.
 
 
 @pytest.mark.fio
-@pytest.mark.parametrize(("job", "filesystem"), CASES)
-async def test_a_full_filesystem_is_a_failure_and_leaves_no_half_made_files(
-    job: str, filesystem: str, open_site: Open
-) -> None:
-    size_bytes = IMAGE_SIZES[filesystem]
+@pytest.mark.parametrize(("job", "context"), CASES, indirect=["context"])
+async def test_a_full_filesystem_is_a_failure_and_leaves_no_half_made_files(job: str, context: LoopContext) -> None:
+    size_bytes = IMAGE_SIZES[context.filesystem]
     most, half = size_bytes * 7 // 5, size_bytes * 3 // 4
     """More than there is room for, and what can be laid out once but not written twice."""
     too_much: dict[str, Job] = {
@@ -92,17 +75,15 @@ async def test_a_full_filesystem_is_a_failure_and_leaves_no_half_made_files(
         "rsync": RsyncJob("onto", "mixed", 20, most),
         "sqlite": SqliteJob("wal", 100),
     }
-    context = open_site(filesystem, size_bytes)
     if job == "sqlite":
-        fill(context)
+        fill(Path(context.directory))
     failed = await failure_of(too_much[job], context)
     assert failed.kind == "ENOSPC"
     assert "No space left on device" in failed.text
     assert [path.name for path in Path(context.directory).iterdir() if path.name.endswith(".part")] == []
 
 
-async def test_a_filesystem_is_filled_as_far_as_asked_and_worked_on(open_site: Open) -> None:
-    context = open_site("ext4", IMAGE_SIZES["ext4"])
+async def test_a_filesystem_is_filled_as_far_as_asked_and_worked_on(context: LoopContext) -> None:
     shares = []
     for percent in (60, 85):
         measured = await figures_of(FileServerJob(3, 60, 32_000, 4_000, 0.1, fill_percent=percent), context)
@@ -117,8 +98,7 @@ async def test_a_filesystem_is_filled_as_far_as_asked_and_worked_on(open_site: O
 
 @pytest.mark.fio
 @pytest.mark.parametrize("job", WRITING)
-async def test_a_filesystem_that_turned_read_only_is_a_failure(job: str, open_site: Open) -> None:
-    context = open_site("ext4", IMAGE_SIZES["ext4"])
+async def test_a_filesystem_that_turned_read_only_is_a_failure(job: str, context: LoopContext) -> None:
     await figures_of(WRITING[job], context)
     run("mount", "-o", "remount,ro", context.directory)
     context.remounting = False
@@ -126,8 +106,7 @@ async def test_a_filesystem_that_turned_read_only_is_a_failure(job: str, open_si
 
 
 @pytest.mark.fio
-async def test_a_disk_that_cannot_be_read_is_a_failure(open_site: Open, tmp_path: Path) -> None:
-    context = open_site("ext4", IMAGE_SIZES["ext4"])
+async def test_a_disk_that_cannot_be_read_is_a_failure(context: LoopContext, tmp_path: Path) -> None:
     await figures_of(READING, context)
     context.remounting = False
     os.truncate(tmp_path / "image", 8 * MIB)
