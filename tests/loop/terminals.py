@@ -8,7 +8,6 @@ import pty
 import select
 import struct
 import subprocess
-import sys
 import termios
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -16,8 +15,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from tests.fakes.host import ROOMY
-from tests.loop.tiny_run import LIMIT_S, MAIN, in_the_run
+from tests.loop.tiny_run import FSWIZARD, LIMIT_S
 
 
 @dataclass
@@ -62,20 +60,9 @@ class Terminal:
 
 
 @contextmanager
-def terminal(
-    *arguments: str,
-    size: tuple[int, int] = (80, 24),
-    env: Mapping[str, str] | None = None,
-    before: str = "",
-    script: str = "",
-) -> Iterator[Terminal]:
-    """`fswizard` on a terminal of its own.
-
-    `before` is a shell command line that starts it, such as nohup; `script` is Python that runs before, also in the
-    process of a run.
-    """
-    command = [*before.split(), sys.executable, "-c", f"{ROOMY}\n{in_the_run(script)}\n{MAIN}", *arguments]
-    with on_a_terminal(command, size, env) as made:
+def terminal(*arguments: str, env: Mapping[str, str] | None = None) -> Iterator[Terminal]:
+    """`fswizard` on a terminal of its own."""
+    with on_a_terminal([*FSWIZARD, *arguments], env=env) as made:
         yield made
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,7 @@ import pytest
 from fswizard import results
 from tests.loop.machine_state import assert_nothing_lives, descendants, names_in
 from tests.loop.terminals import terminal
-from tests.loop.tiny_run import LASTING, LIMIT_S, QUICK, open_gate, standing_still, tiny_run, wait_for
+from tests.loop.tiny_run import LASTING, LIMIT_S, QUICK, tiny_run, wait_for
 
 pytestmark = [pytest.mark.root, pytest.mark.loop, pytest.mark.fio]
 
@@ -36,16 +37,11 @@ def test_when_its_terminal_is_closed_a_run_ends_in_good_order(tmp_path: Path) ->
 
 
 def test_under_nohup_a_run_outlives_its_terminal(tmp_path: Path) -> None:
-    file, gate = tmp_path / "result.jsonl", tmp_path / "gate"
-    still = standing_still("^Writes$", gate)
-    with terminal(*run_arguments(tmp_path, "--rounds", "1..1"), before="nohup", script=still) as shown:
-        wait_for(file, '"sample":{"round":1')
-        shown.cut()
-        open_gate(gate)
-        shown.process.wait(LIMIT_S)
-        assert results.load(file).outcome == "finished"
-        assert names_in(tmp_path / "place") == []
-    Path("nohup.out").unlink(missing_ok=True)
+    with tiny_run(tmp_path, "--rounds", "1..1", under=["nohup"], still_at="^Writes$") as run:
+        run.process.send_signal(signal.SIGHUP)  # as the kernel does when a terminal is closed
+        run.go_on()
+        run.end(0)
+        assert run.result.outcome == "finished"
 
 
 def test_a_run_whose_narration_nobody_reads_any_more_goes_on(tmp_path: Path) -> None:

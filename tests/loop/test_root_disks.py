@@ -97,19 +97,6 @@ async def test_a_superblock_that_asks_for_a_panic_is_not_heard(disks: RootDisks,
     await umount(disk)
 
 
-async def test_a_mkfs_and_a_mount_that_fail_say_why_and_leave_the_device_free(disks: RootDisks, tmp_path: Path) -> None:
-    disk = await image(disks, tmp_path)
-    failed = (await disk.make(parse_candidate("xfs"), lambda argv: None))[-1]
-    assert failed.exit_code > 0 and "size" in failed.output, "the image is too small for XFS"
-    candidate = await make(disk)
-    os.pwrite(disk.parts[0].descriptor, bytes(4096), 0)
-    os.fsync(disk.parts[0].descriptor)
-    failed = await disk.mount(candidate)
-    assert failed.exit_code != 0 and "superblock" in failed.output
-    await made_and_mounted(disk)
-    await umount(disk)
-
-
 @pytest.fixture
 def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """What is in use is not waited for."""

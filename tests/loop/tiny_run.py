@@ -47,22 +47,25 @@ class Run:
     said: list[str] = field(default_factory=list)
 
     @property
-    def gate(self) -> Path:
-        return gate_of(self.file)
-
-    @property
     def pid(self) -> int:
         """The run's own process, which this one follows."""
         return writer_of(self.file)
 
     def await_standstill(self) -> None:
-        still = standstill_of(self.gate)
+        still = self.file.with_suffix(".still")
         wait_until(lambda: still.exists() or self.process.poll() is not None, LIMIT_S, "the run stands still")
         assert still.exists(), self.end()
 
     def go_on(self) -> None:
         """Let a run that stands still go on."""
-        open_gate(self.gate)
+
+        def opened() -> bool:
+            with suppress(OSError):  # it does not wait there yet
+                os.close(os.open(self.file.with_suffix(".gate"), os.O_WRONLY | os.O_NONBLOCK))
+                return True
+            return False
+
+        wait_until(opened, LIMIT_S, "the run stands still")
 
     def await_words(self, pattern: str) -> None:
         stderr: IO[str] | None = self.process.stderr
@@ -106,7 +109,7 @@ def started(
     """
     written = file.with_suffix(".toml")
     written.write_text(recipe)
-    script = f"{standing_still(still_at, gate_of(file)) if still_at else ''}\n{script}"
+    script = f"{standing_still(still_at, file) if still_at else ''}\n{script}"
     argv = [*under, sys.executable, "-c", f"{ROOMY}\n{in_the_run(script)}\n{MAIN}"]
     argv += ["run", str(written), "--output", str(file), "--target", target or f"image:64M@{place}"]
     process = subprocess.Popen(
@@ -145,30 +148,9 @@ def killed(result: Path, *arguments: str) -> list[psutil.Process]:
     return below
 
 
-def gate_of(file: Path) -> Path:
-    return file.with_suffix(".gate")
-
-
-def open_gate(gate: Path) -> None:
-    """Let a run that stands still go on; it fails where none comes."""
-
-    def opened() -> bool:
-        with suppress(OSError):  # nobody waits there yet
-            os.close(os.open(gate, os.O_WRONLY | os.O_NONBLOCK))
-            return True
-        return False
-
-    wait_until(opened, LIMIT_S, "the run stands still")
-
-
-def standstill_of(gate: Path) -> Path:
-    """There once the run stands still."""
-    return gate.with_suffix(".still")
-
-
-def standing_still(at: str, gate: Path) -> str:
-    """Python with which a run stands still at its first step with such a title, until somebody opens the gate."""
-    os.mkfifo(gate)
+def standing_still(at: str, file: Path) -> str:
+    """Python with which a run stands still at its first step with such a title, until somebody opens its gate."""
+    os.mkfifo(file.with_suffix(".gate"))
     return f"""
 import pathlib, re
 from fswizard.progress.emitter import Emitter
@@ -177,8 +159,8 @@ def still(self, stage, title, **more):
     step = begin(self, stage, title, **more)
     if not stood and re.search({at!r}, title):
         stood.append(title)
-        pathlib.Path({str(standstill_of(gate))!r}).touch()
-        open({str(gate)!r}).close()
+        pathlib.Path({str(file.with_suffix(".still"))!r}).touch()
+        open({str(file.with_suffix(".gate"))!r}).close()
     return step
 Emitter.begin = still
 """
