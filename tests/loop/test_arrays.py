@@ -104,6 +104,17 @@ async def test_a_btrfs_over_four_devices_is_made_mounted_and_wiped(disks: RootDi
     assert signatures_on(joined) == [""] * MEMBERS
 
 
+@pytest.mark.usefixtures("parts")
+async def test_what_has_no_layout_lies_on_the_first_member_alone(disks: RootDisks) -> None:
+    joined = disks.joined()
+    await made_and_mounted(joined, "btrfs:raid1")
+    await umount(joined)
+    await made_and_mounted(joined)
+    assert [" ext4 " in text for text in signatures_on(joined)] == [True, False, False, False]
+    assert "btrfs" not in "".join(signatures_on(joined))
+    await umount(joined)
+
+
 @pytest.mark.parametrize("name", ["fswizard-0123456789abcdef", "tank", "../fswizard-0123456789abcdef", "fswizard-"])
 def test_clean_has_root_look_for_what_a_killed_run_left_in_the_kernel(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
