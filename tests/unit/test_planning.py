@@ -15,7 +15,7 @@ from fswizard.disks.choice import TargetChoice, parse_target
 from fswizard.disks.journal import Journal
 from fswizard.engines.fio import FioJob
 from fswizard.errors import Missing, Refused, UsageError
-from fswizard.filesystems import Availability, catalogue, parse_candidates
+from fswizard.filesystems import catalogue, parse_candidates
 from fswizard.model.estimates import memory_limit_bytes
 from fswizard.model.plan import MINIMUM_ROUNDS, Plan
 from fswizard.session import Choices, doubts, make_plan
@@ -43,9 +43,6 @@ def test_a_plan_is_complete_before_anything_happens_with_sensible_defaults(tmp_p
     argvs = [" ".join(command.argv) for command in made.commands]
     mount = "mount --no-canonicalize --no-mtab --internal-only -t ext4 -o"
     assert f"{mount} noinit_itable,noatime,errors=remount-ro,nosuid,nodev DEVICE MOUNT" in argvs
-    rights = {(command.argv[0], command.as_root) for command in made.commands}
-    assert rights >= {("mount", True), ("mkfs.ext4", True), ("fio", False)}
-    assert len(rights) == len(dict(rights)), "each in one way alone"
     assert list(tmp_path.iterdir()) == []
     assert (made.time_limit_s, made.minimum_rounds) == (RECIPE.minutes * 60, MINIMUM_ROUNDS)
     assert [plan(tmp_path, names).baseline for names in ("xfs; ext4", "xfs; btrfs")] == ["ext4", "xfs"]
@@ -57,19 +54,14 @@ def test_the_memory_limit_is_chosen_or_a_quarter_of_the_data_and_256_mib_at_leas
         return memory_limit_bytes(jobs, memory) >> 20
 
     assert limit_mib(2048) == 512
-    assert limit_mib(2048, 1024, 2) == 768
     assert limit_mib(64) == 256
     assert limit_mib(2048, direct=True) == 0
     assert limit_mib(4096, memory=2 << 30) == 0, "the data are twice the memory"
     assert limit_mib(64, memory=512 << 20) == 0, "less could not run"
     buffered = make_recipe([make_workload(job=FioJob("write", 4096, 64 << 20, direct=False))])
     target = TargetChoice("image", str(tmp_path), 2 << 30)
-    with use(ModelHost()):
-        chosen = {
-            bytes_: make_plan(Choices(buffered, target=target, memory_limit_bytes=bytes_))
-            for bytes_ in (None, 0, 1 << 30)
-        }
-    assert [made.memory_limit_bytes for made in chosen.values()] == [256 << 20, 0, 1 << 30]
+    chosen = make_plan(Choices(buffered, target=target, memory_limit_bytes=1 << 30))
+    assert chosen.memory_limit_bytes == 1 << 30
 
 
 def test_what_has_no_weight_or_lacks_a_need_is_left_out(tmp_path: Path) -> None:
@@ -98,19 +90,12 @@ def test_an_image_needs_room_and_a_recipe_right_candidates(tmp_path: Path) -> No
     recipe = recipes.find("archive-disk")
     with use(ModelHost(free_bytes=2 << 30)), pytest.raises(UsageError, match="the run copies from there take"):
         make_plan(Choices(recipe, target=TargetChoice("directory", str(tmp_path))))
-    with use(ModelHost(free_bytes=6 << 30, total_bytes=8 << 30)), pytest.raises(UsageError, match=r"2\.\d+ GB must"):
-        make_plan(Choices(recipe, target=TargetChoice("image", str(tmp_path))))
 
 
-@pytest.mark.parametrize("kind", ["tmpfs", "proc"])
-def test_memory_is_not_measured_as_an_image_or_directory(
-    kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(locations, "filesystem_type", lambda directory: kind)
-    with pytest.raises(UsageError, match=f"is in memory \\({kind}\\), not on a disk"):
-        plan(tmp_path)
-    with pytest.raises(UsageError, match=f"is in memory \\({kind}\\), not on a disk"):
-        make_plan(Choices(RECIPE, target=TargetChoice("directory", str(tmp_path))))
+@pytest.mark.parametrize("target", ["/proc", "dir:/proc"])
+def test_memory_is_not_measured_as_an_image_or_directory(target: str) -> None:
+    with pytest.raises(UsageError, match=r"is in memory \(proc\), not on a disk"):
+        make_plan(Choices(RECIPE, target=parse_target(target)))
 
 
 def test_directories_are_candidates_of_their_own(tmp_path: Path) -> None:
@@ -135,8 +120,6 @@ def test_what_is_no_block_device_is_refused(path: str, error: type[Exception], t
 @pytest.mark.parametrize(
     ("text", "choice"),
     [
-        ("image:", TargetChoice("image", "", 0)),
-        ("image:2G", TargetChoice("image", "", 2 << 30)),
         ("image:@/mnt/a@b", TargetChoice("image", "/mnt/a@b", 0)),
         ("dir:/a,/b", TargetChoice("directory", "/a,/b")),
         ("device:/dev/disk/by-id/x", TargetChoice("device", "/dev/disk/by-id/x")),
@@ -144,7 +127,6 @@ def test_what_is_no_block_device_is_refused(path: str, error: type[Exception], t
         ("/dev/sdb", TargetChoice("device", "/dev/sdb")),
         ("/tmp", TargetChoice("image", "/tmp")),
         ("images:2x@/mnt", TargetChoice("image", "/mnt", 0, others=("/mnt",))),
-        ("images:3x1G", TargetChoice("image", "", 1 << 30, others=("", ""))),
         ("images:2G@/a,/b", TargetChoice("image", "/a", 2 << 30, others=("/b",))),
     ],
 )
@@ -156,11 +138,8 @@ def test_targets_as_people_write_them(text: str, choice: TargetChoice) -> None:
     ("text", "reason"),
     [
         ("devices:/dev/a", "names 1, but takes 2 to 12"),
-        ("devices:", "names 1"),
-        ("images:2G@/a", "names 1"),
         ("images:99x2G@/a", "names 99"),
         ("images:-4x2G@/a", "In the target"),
-        ("images:4x2Q@/a", "In the target"),
         ("disks:/dev/a,/dev/b", "isn't a valid target"),
     ],
 )
@@ -169,11 +148,7 @@ def test_a_wrong_target_is_refused(text: str, reason: str) -> None:
         parse_target(text)
 
 
-def test_a_scratch_image_goes_where_one_can_write_and_not_into_memory(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    assert locations.filesystem_type("/proc/self") == "proc"
-    assert locations.filesystem_type(str(tmp_path)) not in ("", "proc")
+def test_a_scratch_image_goes_where_one_can_write_and_not_into_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     directory = locations.default_directory()
     assert locations.filesystem_type(directory) not in locations.NOT_ON_A_DISK
     monkeypatch.setattr("os.access", lambda *_: False)
@@ -203,21 +178,6 @@ def over(directory: Path, candidates: str, size_bytes: int = 256 << 20, number: 
     return plan(directory, candidates, target=images(directory, size_bytes, number))
 
 
-def test_over_several_images_or_a_pool_each_command_names_its_devices(tmp_path: Path) -> None:
-    made = over(tmp_path, "md:raid5,chunk=64K+ext4; zfs:mirror; btrfs:raid1; ext4")
-    argvs = [" ".join(command.argv) for command in made.commands]
-    assert argvs.count("wipefs --all DEVICE-1") == 4
-    (create,) = (number for number, argv in enumerate(argvs) if argv.startswith("mdadm --create /dev/md/ARRAY"))
-    assert argvs[create].endswith("DEVICE-1 DEVICE-2 DEVICE-3 DEVICE-4")
-    assert argvs[create + 1].endswith("stride=16,stripe_width=48 /dev/mdN")
-    nodes = "mirror /dev/POOL/disk /dev/POOL/disk-2 mirror /dev/POOL/disk-3 /dev/POOL/disk-4"
-    assert any(argv.startswith("zpool create -R") and argv.endswith(f"POOL {nodes}") for argv in argvs)
-    btrfs = argvs.index("mkfs.btrfs -q -f -K -L LABEL -d raid1 -m raid1 DEVICE-1 DEVICE-2 DEVICE-3 DEVICE-4")
-    assert "device=DEVICE-2,device=DEVICE-3,device=DEVICE-4" in argvs[btrfs + 1]
-    assert argvs.count("zpool export POOL") == 1, "after it was made"
-    assert all(command.as_root for command in made.commands if command.argv[0] in ("mdadm", "zpool", "wipefs"))
-
-
 def test_a_layout_has_its_own_room_and_the_smallest_member_decides(tmp_path: Path) -> None:
     assert over(tmp_path, "md:raid5+ext4", 128 << 20)
     with pytest.raises(UsageError, match=r"ext4 needs at least 256M, and the target has 128M"):
@@ -227,12 +187,9 @@ def test_a_layout_has_its_own_room_and_the_smallest_member_decides(tmp_path: Pat
     with pytest.raises(UsageError, match="in pairs"):
         over(tmp_path, "zfs:mirror", number=3)
     made = over(tmp_path, "md:raid6+ext4; zfs:raidz; btrfs:raid10; ext4")
-    rooms = [made.target.room_bytes(candidate.array) >> 20 for candidate in made.candidates]
-    assert rooms == [512, 768, 512, 256]
     *others, last = made.target.others
     smaller = replace(made.target, others=(*others, replace(last, size_bytes=64 << 20)))
     assert [smaller.room_bytes(candidate.array) >> 20 for candidate in made.candidates] == [128, 192, 128, 256]
-    assert made.target.filled_bytes == 1 << 30
 
 
 def test_over_several_disks_the_recipe_names_others_or_every_layout_is_compared(tmp_path: Path) -> None:
@@ -246,13 +203,6 @@ def test_over_several_disks_the_recipe_names_others_or_every_layout_is_compared(
     assert names(3) == ["ext4", "md:raid5+ext4", "zfs:raidz", "btrfs:raid1"]
     with pytest.raises(UsageError, match=r"mine: 'array_candidates': .*raid7"):
         names(4, array_candidates=("md:raid7+ext4",), source="mine")
-
-
-def test_a_layout_that_this_kernel_does_not_make_is_missing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    missing = Availability(False, "The running kernel can't make RAID 5 (md) (raid456).", "Choose another layout.")
-    monkeypatch.setattr("fswizard.session.planning.layout_availability", lambda _: missing)
-    with pytest.raises(Missing, match=r"md:raid5\+ext4 cannot be made here"):
-        over(tmp_path, "md:raid5+ext4")
 
 
 @pytest.fixture

@@ -46,17 +46,6 @@ def test_each_experiment_can_be_run_and_names_what_was_published(name: str) -> N
         assert condition.above or condition.below or condition.fails
 
 
-def test_what_a_script_prints_is_a_result() -> None:
-    said = "mkfs: done\nFIGURE copying rsync 5.5\nFIGURE copying dd 6.5\nFIGURE copying rsync 5.6\n"
-    result = BY_HAND["smr-image"].result(said)
-    assert [(s.candidate, s.round, s.value) for s in result.samples] == [
-        ("rsync", 1, 5.5),
-        ("rsync", 2, 5.6),
-        ("dd", 1, 6.5),
-    ]
-    assert result.plan.baseline == "rsync"
-
-
 def test_a_result_that_is_kept_names_no_machine(tmp_path: Path) -> None:
     measured = make_result()
     keep(measured, tmp_path / "kept.jsonl")

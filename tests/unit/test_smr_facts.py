@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 from pathlib import Path
-from typing import get_args
 
 import pytest
 
@@ -14,12 +13,10 @@ from fswizard.drives.identity import parse_pages
 from fswizard.drives.models import (
     ModelRow,
     ModelTable,
-    SourceStrength,
     names_a_hard_disk,
     shipped_table,
 )
-from fswizard.drives.smr import SmrFacts, judge_smr, row_text
-from fswizard.model.drive import SmrKind
+from fswizard.drives.smr import SmrFacts, judge_smr
 from tests.builders import make_drive
 
 DISK = SmrFacts("smartctl", model="ST4000XX000-1AB104", medium="rotating", trim_would_show=True)
@@ -140,19 +137,11 @@ def test_an_unknown_disk_comes_with_advice(facts: SmrFacts, rows: ModelTable, wo
     assert words in str(found.advice)
 
 
-@pytest.mark.parametrize(
-    ("typed", "nearest"),
-    [
-        ("WDC WD40EFAK", ["WD40EFAX is"]),
-        ("WD4", []),
-        ("Seagate BarraCuda 8TB", []),
-    ],
-)
-def test_names_that_are_not_in_the_table_lead_to_those_that_are(typed: str, nearest: list[str]) -> None:
-    (piece,) = judge_smr(SmrFacts("name", model=typed)).evidence
-    assert piece.code == "near-names"
-    assert all(name in piece.text for name in nearest)
-    assert (" is " in piece.text.removeprefix("This name is not")) == bool(nearest)
+def test_names_that_are_not_in_the_table_lead_to_those_that_are() -> None:
+    (near,) = judge_smr(SmrFacts("name", model="WDC WD40EFAK")).evidence
+    assert near.code == "near-names" and "WD40EFAX is" in near.text
+    (none,) = judge_smr(SmrFacts("name", model="WD4")).evidence
+    assert " is " not in none.text.removeprefix("This name is not")
 
 
 def identify_page(**words: int) -> bytes:
@@ -186,11 +175,7 @@ def test_every_shipped_row_has_a_source_reads_like_no_pattern_and_contradicts_no
     assert {row.kind for row in shipped.rows} >= {"host-managed", "drive-managed", "cmr", "unknown", "not-a-hard-disk"}
     assert {row.source for row in shipped.rows} == shipped.sources.keys(), "each source once, and none for nothing"
     for row in shipped.rows:
-        assert row.kind in get_args(SmrKind) and row.strength in get_args(SourceStrength), row
         assert re.fullmatch(r"https?://[^\s/]+\.[^\s/]+(/\S*)?", row.source), row
-        text = row_text(row, shipped.sources[row.source])
-        assert re.match(r"[A-Z]", text), text
-        assert not re.search(r"\\|\[[A-Z0-9]|\(\?|[A-Z0-9]\*", text.removesuffix(row.source)), text
         same = [other for other in shipped.rows if other.pattern == row.pattern]
         assert {other.kind for other in (*same, *shipped.find(row.pattern))} <= {row.kind}, row
     for name in shipped.names:

@@ -249,17 +249,6 @@ def test_failures_of_every_workload_of_one_without_weight_and_in_a_discarded_rou
     assert the(analyse(run(write, failed(4, "xfs"), discarded_rounds=(4,))), "xfs").verdict == "faster"
 
 
-@given(results(), st.randoms(use_true_random=False), st.floats(0.001, 1000))
-def test_neither_the_order_of_samples_nor_their_unit_matters(result: Result, rng: random.Random, scale: float) -> None:
-    shuffled = list(result.samples)
-    rng.shuffle(shuffled)
-    assert analyse(replace(result, samples=tuple(shuffled))) == analyse(result)
-    scaled = analyse(replace(result, samples=tuple(replace(s, value=s.value * scale) for s in result.samples)))
-    for ratio in analyse(result).overall:
-        assert the(scaled, ratio.candidate).ratio == pytest.approx(ratio.ratio)
-        assert the(scaled, ratio.candidate).high == pytest.approx(ratio.high)
-
-
 @given(results())
 def test_swapping_the_baseline_inverts_the_ratio_which_lies_within_its_interval(result: Result) -> None:
     analysis = analyse(result)

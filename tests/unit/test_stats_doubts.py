@@ -180,11 +180,6 @@ def test_too_few_rounds_tell_nothing(rounds: int, candidates: int, known: bool) 
     assert (noisiest(overall(result))[1] > 0) is known
 
 
-def test_who_left_after_two_rounds_makes_two_of_three() -> None:
-    table = {"a": {1: 0.3, 2: -0.3, 3: 0.0}, "b": {1: 0.0, 2: 0.01, 3: 0.0}, "c": {1: -1.0, 2: -1.0}}
-    assert noisiest(table) == noisiest({"a": table["a"]}) == noisiest({}) == ("", 0)
-
-
 @pytest.mark.parametrize(("noise", "most"), [((0.03,) * 3, 0.03), ((0.03,) * 2, 0.02), ((0.03, 0.06, 0.03), 0.05)])
 @pytest.mark.parametrize("rounds", [3, 6])
 def test_where_noise_is_even_or_nearly_it_is_seldom_said(noise: tuple[float, ...], most: float, rounds: int) -> None:

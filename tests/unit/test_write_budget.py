@@ -40,10 +40,7 @@ def plan(directory: Path, drive: Drive | None = SSD, **choices: Any) -> Plan:
     ("drive", "budget_bytes"),
     [
         (SSD, 50 * GB),
-        (replace(SSD, kind="nvme"), 50 * GB),
         (replace(SSD, kind="flash-card", size_bytes=16 * GB), 8 * GB),
-        (replace(SSD, kind="flash-card", size_bytes=256 * GB), 25 * GB),
-        (replace(SSD, kind="hdd"), None),
         (replace(SSD, kind="array", rotational=True), None),
         (None, None),
     ],
@@ -69,12 +66,11 @@ def test_what_was_chosen_goes_before_what_is_usual_which_cuts_no_recipe_short(tm
         (FioJob("write", 1 << 20, 1 << 30, seconds=4, depth=8), 1.8 * GB, 0.6 * GB),
         (FioJob("randwrite", 4096, 1 << 30, seconds=4), 4096 * 4 / 60e-6, 180 * 4096 * 4),
         (FioJob("randrw", 4096, 1 << 30, seconds=4, depth=32), 70_000 * 4096 * 2, 180 * 4096 * 2),
-        (FioJob("write", 1 << 20, 1 << 30), None, None),
     ],
 )
-def test_what_a_timed_job_writes_goes_by_the_disk(job: FioJob, on_ssd: float | None, on_hdd: float | None) -> None:
+def test_what_a_timed_job_writes_goes_by_the_disk(job: FioJob, on_ssd: float, on_hdd: float) -> None:
     written = [job.timed_bytes(pace_of(replace(SSD, kind=kind))) for kind in ("ssd", "hdd")]
-    assert written == [each and pytest.approx(each, abs=1) for each in (on_ssd, on_hdd)]
+    assert written == pytest.approx([on_ssd, on_hdd], abs=1)
 
 
 def result(made: Plan, *written: float) -> Result:
@@ -103,9 +99,7 @@ def test_another_round_is_begun_where_it_fits_by_what_the_devices_counted(tmp_pa
         (SSD, "0.008 % of this SSD's rated life"),
         (replace(SSD, model="No Name"), "0.03 % of this SSD's rated life"),
         (replace(SSD, written_bytes=30 * TB, life_used_percent=3), "0.005 % of this SSD's life"),
-        (replace(SSD, size_bytes=10 * TB), "under 0.001 % of this SSD's rated life"),
         (replace(SSD, kind="flash-card"), ""),
-        (replace(SSD, model="", size_bytes=0), ""),
     ],
 )
 def test_wear_is_a_share_of_the_life_that_the_disk_reports_or_its_maker_rates(drive: Drive, words: str) -> None:
