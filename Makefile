@@ -92,7 +92,8 @@ clean: ## Remove what the targets above made
 $(VENV)/bin/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10))' || \
 		{ echo 'fswizard needs Python 3.10 or later; name one with make PYTHON=...' >&2; exit 4; }
-	@$(PYTHON) -c 'import ensurepip, venv' 2> /dev/null || $(PYTHON) -m fswizard.system.install python3-venv
+	@$(PYTHON) -c 'import ensurepip, venv' 2> /dev/null || \
+		$$(command -v sudo) sh -c 'apt-get update && apt-get install python3-venv'
 	@rm -rf $(VENV)
 	@echo 'Setting up $(VENV) ...' >&2
 	@$(PYTHON) -m venv $(VENV) || { rm -rf $(VENV); exit 4; }

@@ -1,7 +1,4 @@
-"""Offer to install system packages with the package manager of the distribution.
-
-`python3 -m fswizard.system.install PACKAGE...` works before any dependency is installed: it needs only Python.
-"""
+"""Offer to install system packages with the package manager of the distribution."""
 
 from __future__ import annotations
 
@@ -60,7 +57,3 @@ def offer(packages: Sequence[str]) -> bool:
 
 def _print(text: str) -> None:
     print(text, file=sys.stderr, flush=True)
-
-
-if __name__ == "__main__":
-    sys.exit(0 if offer(sys.argv[1:]) else 4)
