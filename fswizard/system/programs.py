@@ -101,15 +101,10 @@ def unattended_commands(packages: Iterable[str]) -> tuple[tuple[str, ...], ...]:
 def install_hint(*packages: str) -> str:
     """Sentence that says how to install packages here."""
     names = _names(packages)
-    several = len(names) > 1
     if command := install_command(names):
-        text = shlex.join(command)
-        if root_program() or os.geteuid() == 0:
-            message = N_("Install what is missing: {command}") if several else N_("Install it: {command}")
-        else:
-            missing = N_("Install what is missing as root: {command}")
-            message = missing if several else N_("Install it as root: {command}")
-        return _(message, command=text)
+        with_rights = root_program() or os.geteuid() == 0
+        text = N_("Install what is missing: {command}")
+        return _(text if with_rights else N_("Install what is missing as root: {command}"), command=shlex.join(command))
     return n_(
         "Install the package {names} with your distribution's package manager.",
         "Install the packages {names} with your distribution's package manager.",
