@@ -309,7 +309,7 @@ def _removing(path: Path, identity: Identity | None) -> Iterator[str]:
     with _opened_same(path, identity) as (parent, directory):
         here = f"/proc/self/fd/{directory}"
         below = os.readlink(here).rstrip("/") + "/"
-        if any(mount.path.startswith(below) for mount in mounts.current().values()):
+        if any(mount.path.startswith(below) for mount in mounts.current()):
             raise NotRemoved(_("Something is mounted below {path}.", path=name), _("Unmount it, then clean up again."))
         yield here
         try:

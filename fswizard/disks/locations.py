@@ -11,7 +11,7 @@ import psutil
 
 from fswizard.disks.as_root import changeable_by_others
 from fswizard.drives import drive_of
-from fswizard.drives.machine import mount_of, mounts
+from fswizard.drives.machine import mount_of
 from fswizard.errors import Refused, UsageError
 from fswizard.filesystems import mounted_as
 from fswizard.language import _
@@ -21,7 +21,7 @@ from fswizard.model.filesystem import Candidate, Filesystem
 from fswizard.model.text import safe
 from fswizard.model.units import binary_text, size_text
 from fswizard.results import state_directory
-from fswizard.system import host
+from fswizard.system import host, mounts
 from fswizard.system.files import home_directory
 
 MARGIN_BYTES = 512 << 20
@@ -149,13 +149,13 @@ def require_scratch_space(brought_bytes: int) -> None:
 
 def filesystem_type(directory: str) -> str:
     """Kernel name of the filesystem type of `directory`; empty if unknown."""
-    mount = mount_of(os.path.realpath(directory), mounts())
+    mount = mount_of(os.path.realpath(directory), mounts.current())
     return safe(mount.kind) if mount else ""
 
 
 def filesystem_number(directory: str) -> str:
     """Number (`major:minor`) of the filesystem of `directory`, the same for its subvolumes; empty if unknown."""
-    mount = mount_of(os.path.realpath(directory), mounts())
+    mount = mount_of(os.path.realpath(directory), mounts.current())
     return mount.device if mount else ""
 
 

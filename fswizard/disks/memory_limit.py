@@ -184,7 +184,7 @@ def _parent(version: Version) -> Path | None:
     Returns None if there is none that limits memory.
     """
     top = Path(version.mounted)
-    mount = next((each for each in mounts.current().values() if each.path == version.mounted), None)
+    mount = next((each for each in mounts.current() if each.path == version.mounted), None)
     if mount is None or mount.kind != version.kind or not os.access(top, os.W_OK, effective_ids=False):
         return None
     lines = Path("/proc/self/cgroup").read_text(errors="surrogateescape").splitlines()

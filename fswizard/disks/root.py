@@ -83,7 +83,7 @@ class RootDisk(Disk):
     @property
     def _mounted(self) -> bool:
         """Whether it is mounted according to the kernel, which also knows hanging filesystems."""
-        return any(mount.path == self.directory for mount in mounts.current().values())
+        return any(mount.path == self.directory for mount in mounts.current())
 
     async def _require_unused(self) -> None:
         """Raise RunFailed if a device hangs or if anything else uses it, in any namespace."""

@@ -217,7 +217,7 @@ def require_only_root(path: str) -> None:
 def _require_free(point: str) -> None:
     """Raise Refused if the mount point is in use, listed in fstab, not empty, or writable by others."""
     other = _(OTHER_MOUNT_POINT)
-    for mount in mounts.current().values():
+    for mount in mounts.current():
         if f"{mount.path}/".startswith(f"{point}/"):
             raise Refused(_("{path} is mounted already.", path=safe(mount.path)), other)
     if os.path.islink(FSTAB):

@@ -156,7 +156,7 @@ class _Work:
 
     def _require_mounted(self) -> None:
         """Raise RunFailed if the device is not mounted, by device number, as a mount's source can be any text."""
-        mounted = [mount for mount in mounts.current().values() if mount.path == self._point]
+        mounted = [mount for mount in mounts.current() if mount.path == self._point]
         if not mounted or mounted[-1] not in Usage().mounts.get(self._device.name, ()):
             raise RunFailed(_("Something else is mounted on {mount_point}.", mount_point=self._point))
 

@@ -274,7 +274,7 @@ async def open_udisks(memory_bytes: int, note: Callable[[str], None]) -> AsyncIt
 
 def _has_unreadable_mounts() -> bool:
     """Whether mkfs.btrfs would fail, as it examines the file of every mounted loop device."""
-    mounted = {mount.device for mount in mounts.current().values()}
+    mounted = {mount.device for mount in mounts.current()}
     unreadable = [loop.name for loop in loops() if not os.path.exists(loop.file)]
     return any(HERE.text(f"/sys/block/{name}/dev") in mounted for name in unreadable)
 

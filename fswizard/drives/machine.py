@@ -10,7 +10,7 @@ from fswizard.errors import FswizardError
 from fswizard.model.text import safe
 from fswizard.system.block_device import UDEV, Tree, path_of
 from fswizard.system.commands import query
-from fswizard.system.mounts import Mount, parse
+from fswizard.system.mounts import Mount
 
 Properties = Mapping[str, str]
 
@@ -55,11 +55,6 @@ def probe(device: str) -> Properties | None:
         return None
     lines = answer.stdout.decode("utf-8", "replace").splitlines()
     return dict(line.split("=", 1) for line in lines if line.startswith("ID_") and "=" in line)
-
-
-def mounts(machine: Machine = HERE) -> tuple[Mount, ...]:
-    """Mounts of this process. Call `safe` before displaying their paths."""
-    return parse(machine.lines("/proc/self/mountinfo"))
 
 
 def mount_of(path: str, table: Iterable[Mount]) -> Mount | None:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 
 from fswizard.drives.disk_facts import Usage
-from fswizard.drives.machine import Machine, mount_of, mounts
+from fswizard.drives.machine import Machine, mount_of
 from fswizard.drives.may_erase import Probed
+from fswizard.system import mounts
 from fswizard.system.block_device import look_at
 
 
@@ -15,7 +16,7 @@ def devices_at(path: str, machine: Machine) -> tuple[str, ...]:
     path = os.path.realpath(path) if machine.live else path
     if device := machine.device_at(path):
         return (device,)
-    mount = mount_of(path, mounts(machine))
+    mount = mount_of(path, mounts.current(machine))
     if mount is None:
         return ()
     if mount.kind == "zfs":

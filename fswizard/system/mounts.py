@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
-from fswizard.system.block_device import HERE
+from fswizard.system.block_device import HERE, Tree
 
 
 @dataclass(frozen=True, slots=True)
 class Mount:
     """A line of mountinfo, with unsanitised texts."""
 
-    id: int = field(compare=False)
-    """Mount ID, unique while the mount exists; differs between namespaces."""
     device: str
     """Number `major:minor` of the device; a virtual one for btrfs and other filesystems on several devices."""
     root: str
@@ -33,7 +31,7 @@ def parse(lines: Iterable[str]) -> tuple[Mount, ...]:
         left, right = before.split(" "), after.split(" ")
         if dash and left[0].isdecimal() and len(left) >= 6 and len(right) >= 2:
             texts = map(unescape, (left[3], left[4], right[0], right[1]))
-            rows.append(Mount(int(left[0]), left[2], *texts))
+            rows.append(Mount(left[2], *texts))
     return tuple(rows)
 
 
@@ -42,6 +40,6 @@ def unescape(field: str) -> str:
     return re.sub(r"\\([0-3][0-7]{2})", lambda match: chr(int(match[1], 8)), field)
 
 
-def current() -> dict[int, Mount]:
-    """Mounts of this namespace by mount ID."""
-    return {mount.id: mount for mount in parse(HERE.lines("/proc/self/mountinfo"))}
+def current(tree: Tree = HERE) -> tuple[Mount, ...]:
+    """Mounts of this namespace."""
+    return parse(tree.lines("/proc/self/mountinfo"))

@@ -22,11 +22,11 @@ import pytest
 from fswizard.disks import choice, locations
 from fswizard.drives import combined_drive, drive_of, inventory, smartctl
 from fswizard.drives.devices import find_device
-from fswizard.drives.machine import Machine, mount_of, mounts
+from fswizard.drives.machine import Machine, mount_of
 from fswizard.errors import Missing
 from fswizard.model.drive import Drive, Partition
 from fswizard.session import doubts, planning
-from fswizard.system import commands, host
+from fswizard.system import commands, host, mounts
 from fswizard.system.host import Space
 from fswizard.system.mounts import Mount
 from fswizard.system.process import Finished
@@ -102,11 +102,11 @@ def _with_room(part: Partition) -> Partition:
 def at_the_desktop() -> Iterator[None]:
     """Everything that the wizard asks of its machine is asked of the recorded one."""
     recorded = desktop()
-    here: dict[str, Callable[..., Any]] = {
+    here: dict[str, Any] = {
         "details": partial(smartctl.details, machine=recorded),
         "drive_of": lambda path: drive_of(recorded.real(path), recorded),
         "find_device": partial(find_device, machine=recorded),
-        "mounts": lambda: mounts(recorded),
+        "mounts": SimpleNamespace(current=lambda: mounts.current(recorded)),
         "combined_drive": partial(combined_drive, machine=recorded),
     }
     with use(_Host(root=recorded.root)), pytest.MonkeyPatch.context() as patch:
@@ -165,13 +165,13 @@ def twin(name: str) -> Iterator[None]:
 
 
 def _mount(path: str) -> Mount:
-    found = mount_of(path, mounts(desktop()))
+    found = mount_of(path, mounts.current(desktop()))
     assert found is not None
     return found
 
 
 def _partitions(*, all: bool = False) -> list[SimpleNamespace]:
-    return [SimpleNamespace(mountpoint=m.path, fstype=m.kind) for m in mounts(desktop())]
+    return [SimpleNamespace(mountpoint=m.path, fstype=m.kind) for m in mounts.current(desktop())]
 
 
 def _stat(real: Callable[..., os.stat_result], path: Any, *args: Any, **kwargs: Any) -> os.stat_result:

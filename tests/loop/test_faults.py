@@ -196,7 +196,7 @@ def test_a_run_on_a_disk_that_hangs_can_be_ended_and_goes_when_the_disk_answers(
 
 def unmount_what_the_run_had() -> bool:
     """As the end of its namespace does, which one in the process of a test does not have; whether nothing is left."""
-    paths = [mount.path for mount in mounts.current().values() if mount.path.startswith("/run/fswizard")]
+    paths = [mount.path for mount in mounts.current() if mount.path.startswith("/run/fswizard")]
     for path in reversed(paths):
         subprocess.run(["umount", path], check=False)
     return not paths

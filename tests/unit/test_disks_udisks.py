@@ -65,5 +65,5 @@ def test_each_device_of_a_file_that_is_gone_may_be_the_mounted_one(
     monkeypatch.setattr(udisks, "HERE", Tree(tmp_path))
     monkeypatch.setattr(udisks, "loops", lambda: [Loop("loop0", "/gone"), Loop("loop1", "/gone")])
     for device, blind in (("7:0", True), ("7:1", True), ("7:2", False)):
-        monkeypatch.setattr(mounts, "current", lambda device=device: {1: SimpleNamespace(device=device)})
+        monkeypatch.setattr(mounts, "current", lambda device=device: (SimpleNamespace(device=device),))
         assert udisks._has_unreadable_mounts() is blind

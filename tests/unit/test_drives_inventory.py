@@ -195,7 +195,7 @@ LINE = r"41 22 179:1 /@home /media/holiday\040photos rw,nosuid shared:7 master:2
 
 def test_mountinfo_is_read_and_the_deepest_mount_counts() -> None:
     (mount,) = parse([LINE])
-    assert mount == Mount(41, "179:1", "/@home", "/media/holiday photos", "btrfs", "/dev/sda1")
+    assert mount == Mount("179:1", "/@home", "/media/holiday photos", "btrfs", "/dev/sda1")
     table = [mounted("/", "a"), mounted("/srv", "b"), mounted("/srv", "c"), mounted("/srv/data", "d")]
     for path, source in {"/srv/x": "c", "/srv/data": "d", "/srvx": "a", "/srv/database": "c"}.items():
         found = mount_of(path, table)
@@ -203,7 +203,7 @@ def test_mountinfo_is_read_and_the_deepest_mount_counts() -> None:
 
 
 def mounted(point: str, source: str) -> Mount:
-    return Mount(1, "8:1", "/", point, "ext4", source)
+    return Mount("8:1", "/", point, "ext4", source)
 
 
 def test_names_cut_in_two_fabrics_removable_and_virtual_disks_are_taken_for_what_they_are(recorded: Recorded) -> None:
