@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import psutil
@@ -30,6 +31,22 @@ MARGIN_SHARE = 0.02
 IN_MEMORY = frozenset({"tmpfs", "ramfs", "devtmpfs", "hugetlbfs", "proc", "sysfs", "cgroup", "cgroup2", "debugfs"})
 """Filesystem types without a disk, where memory would be measured."""
 NOT_ON_A_DISK = IN_MEMORY | {"nfs", "nfs4", "cifs", "smb3", "9p", "fuse.sshfs", "squashfs"}
+
+
+@dataclass(frozen=True, slots=True)
+class Location:
+    """A directory to measure in."""
+
+    directory: str
+    filesystem: str
+    """Type of its filesystem; empty if unknown."""
+    free_bytes: int
+    drive: str = ""
+    """Kernel name of the underlying disk; empty if unknown."""
+    image_room_bytes: int = 0
+    """Maximum size of a scratch image; negative if there is no space for any."""
+    remark: str = ""
+    """Why it is not the expected directory, in a sentence."""
 
 
 def default_directory(drive: Drive | None = None) -> str:
@@ -60,6 +77,25 @@ def default_directory(drive: Drive | None = None) -> str:
             _("Mount one, or name a directory with --target image:SIZE@DIRECTORY."),
         )
     return max(best.values(), key=lambda directory: host.this.space(directory).free_bytes)
+
+
+def location(drive: Drive) -> Location:
+    """Location for the scratch image of `drive`: on that disk, or elsewhere with a remark. Raises FswizardError
+    if there is none."""
+    try:
+        return named_location(default_directory(drive))
+    except UsageError as error:
+        elsewhere = named_location(default_directory())
+        where = elsewhere.drive or elsewhere.directory
+        remark = f"{error.message} {_('So this would measure another disk ({where}).', where=where)}"
+        return replace(elsewhere, remark=remark)
+
+
+def named_location(directory: str) -> Location:
+    path = checked_directory(directory)
+    below, free_bytes = drive_of(path), host.this.space(path).free_bytes
+    drive = below.name if below else ""
+    return Location(path, filesystem_name(path), free_bytes, drive, image_room_bytes(path))
 
 
 def checked_directory(text: str) -> str:

@@ -7,8 +7,10 @@ import os
 from collections.abc import Mapping, Sequence
 from functools import cache
 
+from fswizard.disks import rights
 from fswizard.disks.bus import Bus, BusError
 from fswizard.disks.exact_commands import mount_options
+from fswizard.disks.rights import State
 from fswizard.language import _
 from fswizard.model.filesystem import Candidate
 from fswizard.model.plan import Target
@@ -56,6 +58,11 @@ def why_root(target: Target, candidates: Sequence[Candidate]) -> str:
             if option.partition("=")[0] not in allowed:
                 return option
     return udisks()[1]
+
+
+def image_rights() -> State:
+    """How scratch images are attached and mounted: by udisks2 or, if that is not available, as root."""
+    return "udisks" if not udisks()[1] and os.geteuid() else rights.state()
 
 
 def allowed_options(filesystem: str) -> frozenset[str]:

@@ -24,7 +24,6 @@ from fswizard.model.plan import Plan
 from fswizard.model.result import Result
 from fswizard.system import clock
 from fswizard.system.files import save_setting, setting
-from fswizard.tui.backend import Backend
 from fswizard.tui.choices import WizardChoices
 from fswizard.tui.machine import MachineCache
 from fswizard.tui.monitor import Run, RunMonitor, start_run
@@ -62,8 +61,8 @@ class FswizardApp(App[int]):
 
     def __init__(
         self,
-        backend: Backend | None = None,
         *,
+        machine: MachineCache | None = None,
         choices: WizardChoices | None = None,
         start: str = "purpose",
         running: RunMonitor | None = None,
@@ -75,8 +74,7 @@ class FswizardApp(App[int]):
     ) -> None:
         """`watching`: a run to show at once; `few_colours`: the terminal has only sixteen colours."""
         super().__init__(driver_class=Terminal)
-        self.backend = backend or Backend()
-        self.machine = MachineCache(self.backend)
+        self.machine = machine or MachineCache()
         self.choices = choices or WizardChoices()
         self.clock = clock
         self.running = running
@@ -248,10 +246,12 @@ class FswizardApp(App[int]):
     async def authorise(self, task: str) -> None:
         """Let sudo or doas ask for the password on the terminal if necessary; raises Missing if root is not
         available."""
-        state = await asyncio.to_thread(self.backend.rights)
+        from fswizard.disks import rights
+
+        state = await asyncio.to_thread(rights.state)
         if not state.endswith("asks"):
             if state == "none":
-                self.backend.authorise()  # says what is missing
+                rights.authorise()  # says what is missing
             return
         program = state.partition("-")[0]
         error: FswizardError | None = None
@@ -260,7 +260,7 @@ class FswizardApp(App[int]):
                 print(flush=True)
                 before = signal.signal(signal.SIGINT, lambda *_: None)  # Ctrl-C is meant for sudo alone
                 try:
-                    self.backend.authorise()
+                    rights.authorise()
                 except FswizardError as refused:  # an error that left `suspend` would leave the screen dark
                     error = refused
                 finally:

@@ -14,7 +14,6 @@ from fswizard.model.drive import Drive, Evidence, Partition
 from fswizard.model.estimates import scratch_bytes
 from fswizard.model.recipe import Recipe
 from fswizard.model.units import binary_text, size_text
-from fswizard.tui.backend import Location
 from fswizard.tui.choices import Purpose, WizardChoices
 from fswizard.tui.drawing import Piece, smr_badge, text, verdict_badge
 from fswizard.tui.widgets.partition_bar import COLOURS, by_start
@@ -22,6 +21,7 @@ from fswizard.tui.widgets.table import Column, Row
 
 if TYPE_CHECKING:
     from fswizard.disks.choice import Offer
+    from fswizard.disks.locations import Location
 
 Pairs = list[tuple[Piece, Piece]]
 DEVICE = "device:"

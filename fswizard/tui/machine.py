@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -13,15 +13,14 @@ from fswizard.errors import FswizardError
 from fswizard.language import _
 from fswizard.model.drive import Drive, Partition
 from fswizard.model.estimates import least_image_bytes
-from fswizard.model.filesystem import Candidate, Filesystem
-from fswizard.model.layout import Layout
+from fswizard.model.filesystem import Candidate
 from fswizard.model.recipe import Recipe
 from fswizard.model.units import size_text
-from fswizard.tui.backend import Backend, Location
 from fswizard.tui.choices import Purpose, WizardChoices
 
 if TYPE_CHECKING:
     from fswizard.disks.choice import Offer
+    from fswizard.disks.locations import Location
     from fswizard.filesystems import Availability
 
 GIB = 1 << 30
@@ -69,8 +68,7 @@ class DiskFacts:
 class MachineCache:
     """Facts. Properties are fast; other attributes are set by threads."""
 
-    def __init__(self, backend: Backend) -> None:
-        self._backend = backend
+    def __init__(self) -> None:
         self._changed: Callable[[], object] = lambda: None
         self.disks: dict[str, DiskFacts] | None = None
         """By kernel name; None until they are listed."""
@@ -108,25 +106,29 @@ class MachineCache:
         return stopped
 
     def _watch(self, stopped: threading.Event) -> None:
-        for drives in self._backend.watch(stopped.is_set):
+        from fswizard.drives import is_file_of_others, watch
+
+        for drives in watch(stopped.is_set):
             if stopped.is_set():
                 return
-            before, now = self.disks or {}, dict[str, DiskFacts]()
-            for drive in drives:
-                if drive.bus in NO_DISKS:
-                    continue
-                facts = before.get(drive.name)
-                if facts is not None and _state(facts.listed) == _state(drive):
-                    facts.listed = drive
-                else:
-                    same = facts is not None and _identity(facts.listed) == _identity(drive)
-                    facts = DiskFacts(drive, before[drive.name].details if same else None)
-                now[drive.name] = facts
-            self.disks = now
-            self._changed()
-            for name, facts in now.items():
-                if facts is not before.get(name):
-                    in_background(self._ask, facts)
+            self.take([drive for drive in drives if drive.bus not in NO_DISKS and not is_file_of_others(drive)])
+
+    def take(self, drives: Sequence[Drive]) -> None:
+        """Take note of the disks that are attached now, and query those that have changed."""
+        before, now = self.disks or {}, dict[str, DiskFacts]()
+        for drive in drives:
+            facts = before.get(drive.name)
+            if facts is not None and _state(facts.listed) == _state(drive):
+                facts.listed = drive
+            else:
+                same = facts is not None and _identity(facts.listed) == _identity(drive)
+                facts = DiskFacts(drive, before[drive.name].details if same else None)
+            now[drive.name] = facts
+        self.disks = now
+        self._changed()
+        for name, facts in now.items():
+            if facts is not before.get(name):
+                in_background(self._ask, facts)
 
     def ask_again(self) -> None:
         """Query all disks again."""
@@ -137,14 +139,17 @@ class MachineCache:
             in_background(self._ask, facts)
 
     def _ask(self, facts: DiskFacts) -> None:
+        from fswizard.disks.locations import location
+        from fswizard.drives import details
+
         try:
-            facts.location = self._backend.location(facts.listed)
+            facts.location = location(facts.listed)
         except FswizardError as error:
             facts.location = error
         self._changed()
         if facts.details is None:
             try:
-                facts.details = self._backend.details(facts.listed)
+                facts.details = details(facts.listed)
             except FswizardError as error:
                 facts.details = replace(facts.listed, pending=error.message)
             self._changed()
@@ -156,9 +161,11 @@ class MachineCache:
             in_background(self._ask_for_offers, facts, facts.details)
 
     def _ask_for_offers(self, facts: DiskFacts, details: Drive | None) -> None:
-        offers = self._backend.offers(facts.drive)
+        from fswizard.disks.choice import offers
+
+        found = offers(facts.drive, 0)
         if facts.asked_with is details:  # else it was asked once more
-            facts.offers = offers
+            facts.offers = found
             self._changed()
 
     def location_for(self, choices: WizardChoices) -> Location | None:
@@ -167,13 +174,15 @@ class MachineCache:
             return None
         facts = (self.disks or {}).get(choices.drive.name if choices.drive else "")
         location = self.named.get(choices.directory) or (facts.location if facts else None)
-        return location if isinstance(location, Location) else None
+        return None if isinstance(location, FswizardError) else location
 
     # Recipes
 
     @cached_property
     def recipes(self) -> tuple[Recipe, ...]:
-        return self._backend.recipes()
+        from fswizard import recipes
+
+        return recipes.available()
 
     def recipe_for(self, purpose: Purpose) -> Recipe:
         """The initial recipe for a purpose."""
@@ -196,12 +205,14 @@ class MachineCache:
 
     def find_availability(self) -> None:
         """Determine which filesystems can be created here. Slow: call it from a thread."""
-        from fswizard.filesystems import catalogue, layouts
+        from fswizard.filesystems import availability, catalogue, layout_availability, layouts
 
-        everything: Mapping[str, Filesystem | Layout] = {**catalogue(), **layouts()}
-        for name, made in everything.items():
-            if name not in self.available:
-                self.available[name] = self._backend.availability(made)
+        for filesystem in catalogue().values():
+            if filesystem.name not in self.available:
+                self.available[filesystem.name] = availability(filesystem)
+        for layout in layouts().values():
+            if layout.name not in self.available:
+                self.available[layout.name] = layout_availability(layout)
         self.availability_known = True
 
     def forget_translations(self) -> None:

@@ -18,7 +18,7 @@ from fswizard.tui.drives import DEVICE, losing, losses, several_disks, several_i
 
 if TYPE_CHECKING:
     from fswizard.disks.choice import Offer
-    from fswizard.tui.backend import Location
+    from fswizard.disks.locations import Location
 
 
 @dataclass(frozen=True, slots=True)

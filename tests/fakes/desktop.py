@@ -19,7 +19,8 @@ from typing import Any
 import psutil
 import pytest
 
-from fswizard.disks import choice, locations
+from fswizard import drives as drives_of_this_machine
+from fswizard.disks import choice, locations, rights, way
 from fswizard.drives import combined_drive, drive_of, inventory, smartctl
 from fswizard.drives.devices import find_device
 from fswizard.drives.machine import Machine, mount_of
@@ -115,7 +116,11 @@ def at_the_desktop() -> Iterator[None]:
                 if hasattr(room, name):
                     patch.setattr(room, name, function)
         patch.setattr("fswizard.drives.devices.is_blank", lambda device, machine: True)
-        patch.setattr("fswizard.drives.drive_of", here["drive_of"])  # imported when it is called
+        patch.setattr(drives_of_this_machine, "details", here["details"])  # imported when they are called
+        patch.setattr(drives_of_this_machine, "inventory", lambda: inventory(recorded))
+        patch.setattr(rights, "state", lambda: "root")
+        patch.setattr(way, "why_root", lambda target, candidates: "")
+        patch.setattr(way, "udisks", lambda: ((), "no D-Bus"))
         patch.setattr(smartctl, "query", _smartctl)
         patch.setattr(host, "tool_version", lambda program: VERSIONS.get(program, ""))
         for room in (commands, planning):

@@ -1,16 +1,19 @@
-"""A machine with spare disks that can be set up for good; what root would say is scripted."""
+"""Setting up a disk for good, where what root would say is scripted."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
 
+import pytest
+
+from fswizard.disks import set_up_plan
 from fswizard.disks.set_up import SetUpChoices
 from fswizard.disks.set_up_plan import SetUpDone, SetUpPlan, set_up_on
 from fswizard.errors import Refused, RunFailed
-from fswizard.model.drive import Drive
 from fswizard.model.filesystem import Candidate
-from tests.fakes.wizard import NEW, OLD, FakeMachine
+from fswizard.tui.app import FswizardApp
+from tests.fakes.wizard import NEW, OLD, FakeMachine, app
 
 DONE = SetUpDone(
     "/mnt/data",
@@ -20,15 +23,16 @@ DONE = SetUpDone(
 )
 
 
-class SettingUp(FakeMachine):
-    """Two spare disks; what root would say is scripted."""
+class SettingUp:
+    """What root would say is scripted."""
 
-    def __init__(self, ending: SetUpDone | RunFailed, drives: tuple[Drive, ...] = (NEW, OLD)) -> None:
-        super().__init__(drives=drives)
+    def __init__(self, patch: pytest.MonkeyPatch, ending: SetUpDone | RunFailed = DONE) -> None:
         self.ending = ending
         self.asked: list[SetUpPlan] = []
+        patch.setattr(set_up_plan, "plan_set_up", self.plan)
+        patch.setattr(set_up_plan, "set_up", self.set_up)
 
-    def plan_set_up(self, candidate: Candidate, path: str, choices: SetUpChoices) -> SetUpPlan:
+    def plan(self, candidate: Candidate, path: str, choices: SetUpChoices) -> SetUpPlan:
         if choices.mount_point == "/mnt/taken":
             raise Refused("/etc/fstab has /mnt/taken already.", "Choose another mount point.")
         return replace(set_up_on(candidate, choices, NEW.name, NEW), identifiers=(NEW.serial,), kind="serial number")
@@ -40,3 +44,8 @@ class SettingUp(FakeMachine):
         if isinstance(self.ending, RunFailed):
             raise self.ending
         yield self.ending
+
+
+def at_result(machine: FakeMachine | None = None) -> FswizardApp:
+    """The wizard at a result; by default two spare disks are attached."""
+    return app("result", machine or FakeMachine(drives=(NEW, OLD)))

@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import itertools
 import math
-import time
-from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
+import threading
+from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import aclosing
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
 
+import pytest
+
+from fswizard import results, session
 from fswizard.demo.replay import Replay
-from fswizard.disks.journal import Leftover
-from fswizard.disks.rights import State, missing
-from fswizard.errors import FswizardError, UsageError
-from fswizard.model.analysis import MoreTime
 from fswizard.model.drive import Drive
 from fswizard.model.events import Event, RunEnded, StepProgressed, StepStarted, fold
 from fswizard.model.plan import Plan
@@ -24,11 +23,11 @@ from fswizard.model.recipe import Recipe
 from fswizard.model.result import Result
 from fswizard.recipes import SHIPPED, load, shipped_directory
 from fswizard.results import Entry, Header
-from fswizard.session import OngoingRun, Resumption
+from fswizard.session import Resumption
 from fswizard.session.resuming import COMPLETE
 from fswizard.tui.app import FswizardApp
-from fswizard.tui.backend import Backend
 from fswizard.tui.choices import WizardChoices
+from fswizard.tui.machine import MachineCache
 from fswizard.tui.monitor import RunMonitor
 from tests.fakes.desktop import drives
 from tests.recording import recorded
@@ -93,116 +92,63 @@ class FakeSession(Replay):
             self.left = True
 
 
-class FakeMachine(Backend):
-    """Disks of the recorded machine, about which the real code answers; rights, results and runs are the test's.
-
-    What was chosen is planned in earnest, and what is measured then is the recorded run.
-    """
+class FakeMachine(MachineCache):
+    """Disks of the recorded machine, which a test attaches, and recorded runs in place of those that are started."""
 
     def __init__(
         self,
         *,
         drives: tuple[Drive, ...] = (ARCHIVE, SSD, BRIDGED),
-        rights: State = "root",
-        earlier: bool = True,
-        leftovers: tuple[Leftover, ...] = (),
         event_s: float = 0.0,
-        fails: FswizardError | None = None,
         rounds: int = ROUNDS,
+        recipes: tuple[Recipe, ...] = RECIPES,
+        end: RunEnded | None = None,
     ) -> None:
-        self.drives = drives
-        self.state = rights
-        self.because = ""
-        self.earlier = earlier
-        self.left = list(leftovers)
-        self.elsewhere: tuple[OngoingRun, ...] = ()
+        """`end`: how runs end, where not as it was recorded."""
+        super().__init__()
+        self.recipes = recipes
+        self.attached = drives
         self.event_s = event_s
-        self.fails = fails
         self.rounds = rounds
-        self.end: RunEnded | None = None
-        """How runs end, where not as it was recorded."""
-        self.plans: list[Plan] = []
+        self.end = end
         self.started: list[Plan] = []
         """What was to be measured by each of `sessions`."""
         self.sessions: list[FakeSession] = []
 
-    def watch(self, stopped: Callable[[], bool]) -> Iterator[tuple[Drive, ...]]:
-        shown = None
-        while not stopped():
-            if self.drives is not shown:
-                shown = self.drives
-                yield tuple(replace(d, health="", temperature_c=None, power_on_hours=None) for d in shown)
-            time.sleep(0.02)
+    def watch(self, changed: Callable[[], object]) -> threading.Event:
+        self._changed = changed
+        self.attach(*self.attached)
+        return threading.Event()
 
-    def details(self, drive: Drive) -> Drive:
-        return next(known for known in self.drives if known.name == drive.name)
-
-    def recipes(self) -> tuple[Recipe, ...]:
-        return RECIPES
-
-    def make_plan(self, choices: WizardChoices) -> Plan:
-        if self.fails is not None:
-            raise self.fails
-        plan = replace(super().make_plan(choices), seed=7)
-        self.plans.append(plan)
-        return plan
-
-    def rights(self) -> State:
-        return self.state
-
-    def image_rights(self) -> State:
-        return self.state
-
-    def why_root(self, plan: Plan) -> str:
-        return self.because
-
-    def authorise(self) -> None:
-        if self.state == "none":
-            raise missing("none")
-        self.state = "sudo"
+    def attach(self, *drives: Drive) -> None:
+        """From here on exactly these disks are attached; what smartctl says of them is not known yet."""
+        self.attached = drives
+        self.take([replace(drive, health="", temperature_c=None, power_on_hours=None) for drive in drives])
 
     def start(self, plan: Plan, path: Path | None) -> FakeSession:
         events = recording(self.rounds)
         if self.end:
             events = (*events[:-1], self.end)
-        session = FakeSession(events, event_s=self.event_s)
-        session.path = path or session.path
+        run = FakeSession(events, event_s=self.event_s)
+        run.path = path or run.path
         self.started.append(plan)
-        self.sessions.append(session)
-        return session
-
-    def ongoing(self) -> tuple[OngoingRun, ...]:
-        return self.elsewhere
-
-    def resumable(self) -> tuple[Entry, ...]:
-        return self.history()[1:]
-
-    def why_not_resumed(self, path: Path) -> str:
-        return COMPLETE if path.name == "new.jsonl" else ""
-
-    def take_up(self, path: Path, more: MoreTime | None = None) -> Resumption:
-        if problem := self.why_not_resumed(path):
-            raise UsageError(problem)
-        result = self.load(path)
-        return Resumption(path, result.plan, result)
-
-    def history(self) -> tuple[Entry, ...]:
-        if not self.earlier:
-            return ()
-        return entry("new", "2025-12-31T18:20:00Z"), replace(entry("old", "2025-11-02T09:41:00Z"), ending=None)
-
-    def load(self, path: Path) -> Result:
-        return finished_result(self)
-
-    def leftovers(self) -> tuple[Leftover, ...]:
-        return tuple(self.left)
+        self.sessions.append(run)
+        return run
 
 
-class AllRecipes(FakeMachine):
-    """The same with every shipped recipe, and those of the user."""
+def keep_results(patch: pytest.MonkeyPatch, *entries: Entry, load: Callable[[Path], Result] | None = None) -> None:
+    """The results that are kept; all but the first can be resumed."""
+    load = load or (lambda path: finished_result())
+    patch.setattr(results, "all_results", lambda: iter(entries))
+    patch.setattr(results, "load", load)
+    patch.setattr(session, "resumable", lambda: entries[1:])
+    patch.setattr(session, "why_not", lambda path: COMPLETE if path.name == "new.jsonl" else "")
+    patch.setattr(session, "take_up", lambda path: Resumption(path, load(path).plan, load(path)))
 
-    def recipes(self) -> tuple[Recipe, ...]:
-        return Backend.recipes(self)
+
+def two_results() -> tuple[Entry, Entry]:
+    """One that is complete, and one of a run that can be resumed."""
+    return entry("new", "2025-12-31T18:20:00Z"), replace(entry("old", "2025-11-02T09:41:00Z"), ending=None)
 
 
 def chosen(**changes: Any) -> WizardChoices:
@@ -220,14 +166,14 @@ def monitor(events: Sequence[Event], share: float = 0.55) -> RunMonitor:
     return running
 
 
-def running_state(machine: FakeMachine) -> RunMonitor:
-    """A run of the machine's that is under way."""
-    return monitor(recording(machine.rounds))
+def running_state(rounds: int = ROUNDS) -> RunMonitor:
+    """The recorded run, under way."""
+    return monitor(recording(rounds))
 
 
-def finished_result(machine: FakeMachine) -> Result:
-    """The result of a run of the machine's."""
-    events = recording(machine.rounds)
+def finished_result(rounds: int = ROUNDS) -> Result:
+    """The result of the recorded run."""
+    events = recording(rounds)
     return fold(FakeSession(events).result(), events)
 
 
@@ -243,10 +189,10 @@ def app(step: str = "purpose", machine: FakeMachine | None = None, **changes: An
     """The wizard at a step, as if everything before had been chosen."""
     machine = machine or FakeMachine()
     choices = chosen(**changes) if step != "purpose" else None
-    running = running_state(machine) if step == "run" else None
-    result = finished_result(machine) if step == "result" else None
+    running = running_state(machine.rounds) if step == "run" else None
+    result = finished_result(machine.rounds) if step == "result" else None
     return FswizardApp(
-        machine,
+        machine=machine,
         choices=choices,
         start=step,
         running=running,

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
+from typing import Any
 
 from fswizard.engines.fio import FioJob
 from fswizard.model.plan import Plan
 from fswizard.model.recipe import Recipe
-from fswizard.tui.backend import Backend
-from fswizard.tui.choices import WizardChoices
+from fswizard.tui.app import FswizardApp
+from fswizard.tui.machine import MachineCache
+from fswizard.tui.monitor import Run, start_run
 from tests.loop.runs import RANDOM_WRITE, WRITES
 
 QUICK = replace(WRITES, name="quick", title="Quick")
@@ -18,14 +21,12 @@ LASTING = replace(
 """With fsync nothing is measured on the bare device."""
 
 
-class SmallMachine(Backend):
+def small_wizard(recipe: Recipe = QUICK, **arguments: Any) -> FswizardApp:
     """One round: no time limit decides how much is measured."""
 
-    def __init__(self, recipe: Recipe = QUICK) -> None:
-        self.recipe = recipe
+    def start(plan: Plan, path: Path | None) -> Run:
+        return start_run(replace(plan, minimum_rounds=1, maximum_rounds=1), path)
 
-    def recipes(self) -> tuple[Recipe, ...]:
-        return (self.recipe,)
-
-    def make_plan(self, choices: WizardChoices) -> Plan:
-        return replace(super().make_plan(choices), minimum_rounds=1, maximum_rounds=1)
+    machine = MachineCache()
+    machine.recipes = (recipe,)
+    return FswizardApp(machine=machine, start_run=start, **arguments)

@@ -9,10 +9,9 @@ from textual.pilot import Pilot
 from textual.widgets import Input
 
 from fswizard.drives.devices import find_device
-from fswizard.tui.app import FswizardApp
 from fswizard.tui.choices import WizardChoices
 from tests.loop.devices import Bench, digest, run, signatures
-from tests.loop.small_machine import QUICK, SmallMachine
+from tests.loop.small_machine import QUICK, small_wizard
 from tests.loop.test_device_target import DISK_BYTES
 from tests.tui.driving import at_step, shows, wizard
 
@@ -35,7 +34,7 @@ async def test_a_device_is_erased_only_as_it_was_shown_and_after_what_it_stands_
     choices = WizardChoices(
         drive=found.drive, devices=(found.path,), device_bytes=DISK_BYTES, recipe=QUICK, candidates=("ext4", "ext2")
     )
-    async with FswizardApp(SmallMachine(), choices=choices, start="review").run_test(size=SIZE) as pilot:
+    async with small_wizard(choices=choices, start="review").run_test(size=SIZE) as pilot:
         await shows(pilot, "nothing was found on it", timeout_s=TIMEOUT_S)
         run("mkfs.ext4", "-q", "-L", "archive", case.path)
         before = digest(case.file)

@@ -13,6 +13,7 @@ from syrupy.assertion import SnapshotAssertion
 from textual.app import App
 
 from tests.fakes.desktop import at_the_desktop
+from tests.fakes.wizard import keep_results, two_results
 from tests.tui.driving import handled, screen_text
 
 RECTANGLE = re.compile(r'<rect fill="(#\w+)" x="([\d.]+)" y="([\d.]+)" width="([\d.]+)"([^>]*)/>')
@@ -55,9 +56,10 @@ def _no_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture(autouse=True)
-def recorded_machine() -> Iterator[None]:
+def recorded_machine(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """The wizard's machine is a recorded one, unless a module says otherwise."""
     with at_the_desktop():
+        keep_results(monkeypatch, *two_results())
         yield
 
 

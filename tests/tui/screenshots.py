@@ -20,15 +20,12 @@ from fswizard import recipes, results
 from fswizard.advice import conclude
 from fswizard.demo.app import DemoApp
 from fswizard.model.events import RunStarted, StepProgressed, fold
-from fswizard.model.plan import Plan
 from fswizard.model.recipe import SHIPPED
 from fswizard.model.result import Result
 from fswizard.model.run_state import RunState
 from fswizard.report import render
 from fswizard.system.pictures import png
 from fswizard.tui.app import FswizardApp
-from fswizard.tui.backend import Backend
-from fswizard.tui.choices import WizardChoices
 from tests.builders import write_result
 from tests.fakes.desktop import at_the_desktop
 from tests.fakes.wizard import FakeMachine, app, monitor
@@ -63,32 +60,23 @@ def main() -> None:
     (FOLDER / "card.svg").write_text(render(conclude(result()), "svg"), "utf-8")
 
 
-class _Machine(FakeMachine):
-    """Has the recipes and the results that there are, and plans what was recorded."""
-
-    recipes = Backend.recipes
-    history = Backend.history
-    resumable = Backend.resumable
-    load = Backend.load
-
-    def make_plan(self, choices: WizardChoices) -> Plan:
-        return _started().plan
-
-
 async def _take_all() -> None:
     for name in ("purpose", "drive", "filesystems", "workloads"):
-        await _take(name, app(name, _Machine(), recipe=recipes.find("archive-disk")))
-    await _take("review", app("review", _Machine(), drive=_started().plan.drive))
+        await _take(name, app(name, _machine(), recipe=recipes.find("archive-disk")))
+    with patch("fswizard.session.make_plan", lambda choices: _started().plan):
+        await _take("review", app("review", _machine(), drive=_started().plan.drive))
     await _take("demo", DemoApp())
-    several = FakeMachine()
-    several.because = "several images"
-    await _take("arrays", app("filesystems", several, images=4, candidates=()), "down")
+    await _take("arrays", app("filesystems", images=4, candidates=()), "down")
     await _take("run", running())
     await _take("result", finished())
     await _take("export", finished(), "enter")
-    await _take("history", app("purpose", _Machine()), "h", "space", "down", "space")
-    await _take("comparison", app("purpose", _Machine()), "h", "space", "down", "space", "c")
+    await _take("history", app("purpose", _machine()), "h", "space", "down", "space")
+    await _take("comparison", app("purpose", _machine()), "h", "space", "down", "space", "c")
     await _animate()
+
+
+def _machine() -> FakeMachine:
+    return FakeMachine(recipes=recipes.available())
 
 
 async def _animate() -> None:
@@ -141,7 +129,7 @@ def draw(picture: Path) -> None:
 def running() -> FswizardApp:
     """The wizard in the middle of the recorded run."""
     shown = monitor((_started(), *tuple(recorded(RUN))[1:]), SHARE_SHOWN)
-    return FswizardApp(FakeMachine(), start="run", running=shown, clock=lambda: 0.0)
+    return FswizardApp(machine=FakeMachine(), start="run", running=shown, clock=lambda: 0.0)
 
 
 def result(name: str = RUN) -> Result:
@@ -152,7 +140,7 @@ def result(name: str = RUN) -> Result:
 
 def finished() -> FswizardApp:
     """The wizard at the end of the recorded run."""
-    return FswizardApp(FakeMachine(), start="result", result=result(), clock=lambda: 0.0)
+    return FswizardApp(machine=FakeMachine(), start="result", result=result(), clock=lambda: 0.0)
 
 
 def _started(name: str = RUN) -> RunStarted:

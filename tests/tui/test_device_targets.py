@@ -12,6 +12,8 @@ import pytest
 from textual.pilot import Pilot
 from textual.widgets import Input, Static
 
+from fswizard import drives
+from fswizard.disks import choice, rights
 from fswizard.disks.choice import Offer
 from fswizard.disks.rights import missing
 from fswizard.model.drive import Drive
@@ -103,20 +105,20 @@ async def test_a_new_disk_is_measured_on_itself_by_enter_alone_after_its_serial_
         await measures(pilot, machine)
 
 
-async def test_enter_takes_nothing_until_it_is_known_whether_a_disk_is_empty() -> None:
-    class Looking(FakeMachine):
-        let_go = threading.Event()
+async def test_enter_takes_nothing_until_it_is_known_whether_a_disk_is_empty(monkeypatch: pytest.MonkeyPatch) -> None:
+    let_go, found = threading.Event(), choice.offers
 
-        def offers(self, drive: Drive, *, lasting: bool = False) -> tuple[Offer, ...]:
-            self.let_go.wait(600)
-            return super().offers(drive, lasting=lasting)
+    def offers(drive: Drive, least_bytes: int) -> tuple[Offer, ...]:
+        let_go.wait(600)
+        return found(drive, least_bytes)
 
-    machine = Looking(drives=(NEW, SSD))
+    monkeypatch.setattr(choice, "offers", offers)
+    machine = FakeMachine(drives=(NEW, SSD))
     async with app("drive", machine, drive=NEW).run_test(size=SIZE) as pilot:
         await until(pilot, lambda: facts_of(pilot, NEW.name).location is not None, "where an image would go")
         await pilot.press("enter")
         await shows(pilot, "Looking for free space")
-        machine.let_go.set()
+        let_go.set()
         await until(pilot, lambda: target(pilot) == DEVICE + NEW.stable_name, "the disk itself to be proposed")
         await at_step(pilot, "drive")
         await pilot.press("enter")
@@ -254,7 +256,7 @@ async def test_a_disk_that_is_mounted_meanwhile_is_refused_and_nothing_takes_its
         await shows(pilot, "You would lose")
         with mounted("sdf1", "/mnt/photos"):
             part = replace(OLD.partitions[0], mount_point="/mnt/photos")
-            machine.drives = (replace(OLD, partitions=(part,)), SSD)
+            machine.attach(replace(OLD, partitions=(part,)), SSD)
             await shows(pilot, "sdf1 is mounted on /mnt/photos.")
             await pilot.press("enter")
             await pilot.pause()
@@ -283,18 +285,18 @@ async def test_another_disk_that_is_highlighted_as_one_is_unplugged_is_not_taken
     machine = FakeMachine(drives=(SSD, NEW, OLD))
     async with app("drive", machine, drive=NEW).run_test(size=SIZE) as pilot:
         await until(pilot, lambda: target(pilot) == DEVICE + NEW.stable_name, "the disk itself to be proposed")
-        machine.drives = (SSD, OLD)
+        machine.attach(SSD, OLD)
         await shows(pilot, "! sde is not attached any more.")
         await settled(pilot)
         await pilot.press("enter")
         await at_step(pilot, "drive")
         await shows(pilot, "A scratch image in ")
-        machine.drives = ()
+        machine.attach()
         await shows(pilot, "No disks found.")
         assert targets_of(pilot).keys == []
         await pilot.press("enter")
         await at_step(pilot, "drive")
-        machine.drives = (OLD, SSD)
+        machine.attach(OLD, SSD)
         await until(pilot, lambda: drives_of(pilot).keys == ["sdf", "nvme0n1"], "both disks")
         drives_of(pilot).highlight("nvme0n1")
         await shows(pilot, "A scratch image in ")
@@ -303,24 +305,27 @@ async def test_another_disk_that_is_highlighted_as_one_is_unplugged_is_not_taken
         assert wizard(pilot).choices.drive.name == "nvme0n1"
 
 
-def test_an_answer_about_an_unplugged_disk_is_not_taken_for_another_of_its_name() -> None:
+def test_an_answer_about_an_unplugged_disk_is_not_taken_for_another_of_its_name(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     other, asked, let_go = replace(OLD, name=NEW.name, model="Another"), threading.Event(), threading.Event()
 
-    class Hanging(FakeMachine):
-        def watch(self, stopped: Callable[[], bool]) -> Iterator[tuple[Drive, ...]]:
-            yield (NEW,)
-            asked.wait(60)
-            yield ()
-            yield (other,)
+    def watch(stopped: Callable[[], bool]) -> Iterator[tuple[Drive, ...]]:
+        yield (NEW,)
+        asked.wait(60)
+        yield ()
+        yield (other,)
 
-        def details(self, drive: Drive) -> Drive:
-            if drive.model == other.model:
-                return drive
-            asked.set()
-            let_go.wait(60)
-            return replace(drive, model="Late")
+    def details(drive: Drive) -> Drive:
+        if drive.model == other.model:
+            return drive
+        asked.set()
+        let_go.wait(60)
+        return replace(drive, model="Late")
 
-    machine = MachineCache(Hanging())
+    monkeypatch.setattr(drives, "watch", watch)
+    monkeypatch.setattr(drives, "details", details)
+    machine = MachineCache()
     machine.watch(lambda: None)
     for thread in threading.enumerate():
         if thread.name.endswith("(_watch)"):
@@ -333,14 +338,15 @@ def test_an_answer_about_an_unplugged_disk_is_not_taken_for_another_of_its_name(
 
 
 async def test_a_wrong_password_leads_back_to_the_review(monkeypatch: pytest.MonkeyPatch) -> None:
-    machine = FakeMachine(drives=(NEW, SSD), rights="sudo-asks", event_s=0.01)
+    machine = FakeMachine(drives=(NEW, SSD), event_s=0.01)
+    monkeypatch.setattr(rights, "state", lambda: "sudo-asks")
     answers = iter([missing("sudo-asks"), None])
 
     def authorise() -> None:
         if (refused := next(answers)) is not None:
             raise refused
 
-    monkeypatch.setattr(machine, "authorise", authorise)
+    monkeypatch.setattr(rights, "authorise", authorise)
     monkeypatch.setattr(FswizardApp, "suspend", nullcontext)
     async with at_review(machine).run_test(size=SIZE) as pilot:
         await shows(pilot, "type its serial number")

@@ -13,20 +13,12 @@ from fswizard.model.analysis import Answer
 from fswizard.model.plan import Target
 from fswizard.results import all_results, new_path
 from fswizard.stats import analyse
-from fswizard.tui.backend import Backend
 from fswizard.tui.screens.comparison import to_share
 from fswizard.tui.screens.history import HistoryScreen
 from tests.builders import make_candidate, make_drive, make_plan, make_result, write_result
-from tests.fakes.two_runs import TwoRuns
-from tests.fakes.wizard import FakeMachine, app
+from tests.fakes.two_runs import keep_three
+from tests.fakes.wizard import app, entry
 from tests.tui.driving import footer, screen_text, shows, until
-
-
-class StoredResults(FakeMachine):
-    """Has the results of the state directory."""
-
-    history = Backend.history
-    load = Backend.load
 
 
 async def history(pilot: Pilot[Any]) -> None:
@@ -35,8 +27,9 @@ async def history(pilot: Pilot[Any]) -> None:
     await shows(pilot, "Space marks two results")
 
 
-async def test_two_marked_results_stand_side_by_side_the_earlier_one_first() -> None:
-    async with app("purpose", TwoRuns()).run_test(size=(120, 36)) as pilot:
+async def test_two_marked_results_stand_side_by_side_the_earlier_one_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    keep_three(monkeypatch)
+    async with app().run_test(size=(120, 36)) as pilot:
         await history(pilot)
         await pilot.press("space", "down", "space")
         await shows(pilot, "Two are marked")
@@ -76,10 +69,11 @@ def test_a_copied_comparison_has_each_directorys_own_figures_without_its_name() 
     assert "/srv" not in copied
 
 
-async def test_two_at_most_are_marked_and_one_is_not_compared() -> None:
-    async with app("purpose", TwoRuns()).run_test(size=(80, 24)) as pilot:
+async def test_two_at_most_are_marked_and_one_is_not_compared(monkeypatch: pytest.MonkeyPatch) -> None:
+    keep_three(monkeypatch)
+    async with app().run_test(size=(80, 24)) as pilot:
         await history(pilot)
-        assert screen_text(pilot.app).count(f"✓ {TwoRuns().history()[0].verdict[:10]}") >= 4
+        assert screen_text(pilot.app).count(f"✓ {entry('later', '').verdict[:10]}") >= 4
         assert "compare" not in footer(pilot.app)
         await pilot.press("space")
         await shows(pilot, "One is marked")
@@ -98,10 +92,11 @@ async def test_two_at_most_are_marked_and_one_is_not_compared() -> None:
 
 async def test_a_result_goes_only_after_a_question(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    monkeypatch.setattr("fswizard.results.all_results", all_results)
     result = make_result()
     path = new_path(result.plan)
     write_result(path, result, analyse(result), Answer("winner", "Use xfs"))
-    async with app("purpose", StoredResults()).run_test(size=(80, 24)) as pilot:
+    async with app().run_test(size=(80, 24)) as pilot:
         await pilot.press("h")
         await shows(pilot, "Use xfs")
         await pilot.press("delete")

@@ -25,7 +25,7 @@ def german(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 async def test_f4_shows_the_step_in_the_next_language_and_it_is_kept() -> None:
-    wizard = FswizardApp(FakeMachine(), start="purpose", clock=Clock())
+    wizard = FswizardApp(machine=FakeMachine(), start="purpose", clock=Clock())
     async with wizard.run_test(size=(120, 36)) as pilot:
         await settled(pilot)
         await pilot.press("f4")
@@ -42,7 +42,7 @@ async def test_f4_shows_the_step_in_the_next_language_and_it_is_kept() -> None:
 
 async def test_without_a_translation_there_is_no_key_for_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(language, "DIRECTORY", tmp_path / "none")
-    wizard = FswizardApp(FakeMachine(), start="purpose", clock=Clock())
+    wizard = FswizardApp(machine=FakeMachine(), start="purpose", clock=Clock())
     async with wizard.run_test(size=(120, 36)) as pilot:
         await pilot.press("f4")
         await settled(pilot)
@@ -53,8 +53,8 @@ async def test_without_a_translation_there_is_no_key_for_it(tmp_path: Path, monk
 
 async def test_a_run_goes_on_in_another_language() -> None:
     machine = FakeMachine()
-    running = running_state(machine)
-    wizard = FswizardApp(machine, start="run", running=running, clock=Clock())
+    running = running_state()
+    wizard = FswizardApp(machine=machine, start="run", running=running, clock=Clock())
     async with wizard.run_test(size=(120, 36)) as pilot:
         await settled(pilot)
         await pilot.press("f4")

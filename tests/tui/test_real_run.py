@@ -11,11 +11,10 @@ import pytest
 from textual.pilot import Pilot
 
 from fswizard.model.units import size_text
-from fswizard.tui.app import FswizardApp
 from fswizard.tui.screens.dialogs import LeaveScreen
 from tests.fakes.host import ModelHost, idle_runs, use
 from tests.loop.machine_state import left_of_a_run
-from tests.loop.small_machine import LASTING, QUICK, SmallMachine
+from tests.loop.small_machine import LASTING, QUICK, small_wizard
 from tests.tui.driving import at_step, screen_text, settled, shows, until, wizard
 
 pytestmark = [pytest.mark.root, pytest.mark.loop, pytest.mark.fio]
@@ -43,7 +42,7 @@ async def to_the_review(pilot: Pilot[Any], tmp_path: Path) -> None:
 
 @pytest.mark.btrfs
 async def test_an_array_over_two_images_is_measured_beside_one_disk_alone(tmp_path: Path) -> None:
-    async with FswizardApp(SmallMachine(replace(QUICK, image_bytes=128 << 20))).run_test(size=(120, 36)) as pilot:
+    async with small_wizard(replace(QUICK, image_bytes=128 << 20)).run_test(size=(120, 36)) as pilot:
         await at_step(pilot, "purpose")
         await pilot.press("enter")
         await at_step(pilot, "drive")
@@ -80,7 +79,7 @@ async def test_an_array_over_two_images_is_measured_beside_one_disk_alone(tmp_pa
 
 
 async def test_stopping_in_the_middle_leaves_nothing_behind(tmp_path: Path) -> None:
-    async with FswizardApp(SmallMachine(LASTING)).run_test(size=(80, 24)) as pilot:
+    async with small_wizard(LASTING).run_test(size=(80, 24)) as pilot:
         await to_the_review(pilot, tmp_path)
         await pilot.press("enter")
         await at_step(pilot, "run")

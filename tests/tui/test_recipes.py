@@ -7,9 +7,10 @@ from typing import Any
 
 from textual.pilot import Pilot
 
+from fswizard import recipes
 from fswizard.tui.widgets.options import Options
 from tests.fakes.wizard import NEW as NEW_DISK
-from tests.fakes.wizard import AllRecipes, app
+from tests.fakes.wizard import FakeMachine, app
 from tests.tui.driving import at_step, footer, settled, shows, until, wizard
 
 SIZE = (120, 36)
@@ -26,7 +27,9 @@ def used(pilot: Pilot[Any]) -> str:
 
 
 async def test_the_highlighted_recipe_is_used_and_the_time_of_another_is_left_behind() -> None:
-    async with app("workloads", AllRecipes(), time_limit_s=120.0).run_test(size=SIZE) as pilot:
+    async with app("workloads", FakeMachine(recipes=recipes.available()), time_limit_s=120.0).run_test(
+        size=SIZE
+    ) as pilot:
         await at_step(pilot, "workloads")
         await settled(pilot)
         assert used(pilot) == "archive-disk" and wizard(pilot).choices.time_limit_s == 120.0
@@ -42,7 +45,9 @@ async def test_a_recipe_for_which_there_is_no_room_cannot_be_passed() -> None:
         "device_bytes": small.size_bytes,
         "candidates": ("ext4",),
     }
-    async with app("workloads", AllRecipes(drives=(small,)), **choices).run_test(size=SIZE) as pilot:
+    async with app("workloads", FakeMachine(drives=(small,), recipes=recipes.available()), **choices).run_test(
+        size=SIZE
+    ) as pilot:
         await shows(pilot, "✗ It needs 5 GiB, and there are 3 GiB.")
         await pilot.press("enter")
         await at_step(pilot, "workloads")
@@ -53,7 +58,7 @@ async def test_a_recipe_for_which_there_is_no_room_cannot_be_passed() -> None:
 
 
 async def test_limits_change_by_key() -> None:
-    async with app("workloads", AllRecipes()).run_test(size=SIZE) as pilot:
+    async with app("workloads", FakeMachine(recipes=recipes.available())).run_test(size=SIZE) as pilot:
         await settled(pilot)
         await pilot.press("right")
         assert wizard(pilot).choices.budget_s == 1200.0

@@ -6,18 +6,21 @@ import asyncio
 import threading
 import time
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from fswizard import drives
+from fswizard.disks import locations
+from fswizard.disks.locations import Location
 from fswizard.errors import FswizardError, RunFailed
 from fswizard.filesystems import Availability
 from fswizard.model.drive import Drive
 from fswizard.model.events import CommandFinished, Event, Step, StepProgressed, StepStarted
 from fswizard.model.filesystem import Filesystem
-from fswizard.model.layout import Layout
+from fswizard.model.result import Result
 from fswizard.tui.app import FswizardApp
-from fswizard.tui.backend import Location
 from fswizard.tui.monitor import RunMonitor
 from fswizard.tui.screens.run import RunScreen
 from fswizard.tui.widgets.table import Table
@@ -30,8 +33,10 @@ from tests.fakes.wizard import (
     FakeSession,
     app,
     chosen,
+    keep_results,
     recording,
     running_state,
+    two_results,
 )
 from tests.tui.driving import STEPS, at_step, footer, keys_of, screen_text, settled, shows, until, wizard
 
@@ -64,7 +69,7 @@ async def test_hostile_output_of_programs_does_not_reach_the_terminal() -> None:
 async def test_no_size_breaks_a_screen_and_each_has_help_and_shows_its_keys() -> None:
     """One walk through all screens; back at 80 columns every line fits."""
     wizard_app = app("result")
-    wizard_app.running = running_state(FakeMachine())
+    wizard_app.running = running_state()
     async with wizard_app.run_test(size=(80, 24)) as pilot:
         for step in STEPS:
             wizard_app.visit(step)
@@ -85,28 +90,30 @@ async def test_no_size_breaks_a_screen_and_each_has_help_and_shows_its_keys() ->
             assert screen_text(pilot.app).splitlines()[1] == calm[1]
 
 
-class SlowMachine(FakeMachine):
-    """smartctl hangs, and so does looking for room."""
+class Hanging:
+    """smartctl hangs, and so does looking for room on one disk."""
 
-    def __init__(self) -> None:
-        super().__init__()
+    def __init__(self, patch: pytest.MonkeyPatch) -> None:
         self.let_go = threading.Event()
         self.answered = False
+        self._details, self._location = drives.details, locations.location
+        patch.setattr(drives, "details", self.details)
+        patch.setattr(locations, "location", self.location)
 
     def details(self, drive: Drive) -> Drive:
         self.let_go.wait(HANG_S)
         self.answered = True
-        return super().details(drive)
+        return self._details(drive)
 
-    def location(self, drive: Drive | None) -> Location:
-        if drive is not None and drive.name == "sdc":
+    def location(self, drive: Drive) -> Location:
+        if drive.name == "sdc":
             self.let_go.wait(HANG_S)
-        return super().location(drive)
+        return self._location(drive)
 
 
-async def test_a_hanging_smartctl_keeps_nobody_and_what_it_finds_later_is_kept() -> None:
-    machine = SlowMachine()
-    async with app("drive", machine).run_test(size=(120, 36)) as pilot:
+async def test_a_hanging_smartctl_keeps_nobody_and_what_it_finds_later_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    machine = Hanging(monkeypatch)
+    async with app("drive").run_test(size=(120, 36)) as pilot:
         await shows(pilot, "sdb")
         await shows(pilot, "scratch image in ")
         await pilot.press("enter")
@@ -119,66 +126,63 @@ async def test_a_hanging_smartctl_keeps_nobody_and_what_it_finds_later_is_kept()
         await shows(pilot, "good, 36 °C")
 
 
-async def test_quitting_does_not_wait_for_a_hanging_smartctl() -> None:
-    machine = SlowMachine()
-    async with app("drive", machine).run_test(size=(120, 36)) as pilot:
+async def test_quitting_does_not_wait_for_a_hanging_smartctl(monkeypatch: pytest.MonkeyPatch) -> None:
+    machine = Hanging(monkeypatch)
+    async with app("drive").run_test(size=(120, 36)) as pilot:
         await shows(pilot, "sdb")
         await pilot.press("ctrl+q")
     assert not machine.answered, "it went on hanging"
     machine.let_go.set()
 
 
-async def test_somebody_in_a_hurry_gets_only_filesystems_that_can_be_made() -> None:
-    class Looking(FakeMachine):
-        let_go = threading.Event()
+async def test_somebody_in_a_hurry_gets_only_filesystems_that_can_be_made(monkeypatch: pytest.MonkeyPatch) -> None:
+    let_go = threading.Event()
 
-        def availability(self, made: Filesystem | Layout) -> Availability:
-            self.let_go.wait(HANG_S)
-            return Availability(made.name == "ext4", "not here")
+    def availability(made: Filesystem) -> Availability:
+        let_go.wait(HANG_S)
+        return Availability(made.name == "ext4", "not here")
 
-    machine = Looking()
-    async with app("filesystems", machine, candidates=("ext4", "xfs")).run_test(size=(120, 36)) as pilot:
+    monkeypatch.setattr("fswizard.filesystems.availability", availability)
+    async with app("filesystems", candidates=("ext4", "xfs")).run_test(size=(120, 36)) as pilot:
         await at_step(pilot, "filesystems")
         await pilot.press("enter")
         await shows(pilot, "Checking what is available")
-        machine.let_go.set()
+        let_go.set()
         await at_step(pilot, "workloads")
         assert wizard(pilot).choices.candidates == ("ext4",)
 
 
-async def test_an_enter_that_waits_is_forgotten_once_a_window_opens() -> None:
-    class Looking(FakeMachine):
-        let_go = threading.Event()
+async def test_an_enter_that_waits_is_forgotten_once_a_window_opens(monkeypatch: pytest.MonkeyPatch) -> None:
+    let_go = threading.Event()
 
-        def availability(self, made: Filesystem | Layout) -> Availability:
-            self.let_go.wait(HANG_S)
-            return Availability(True)
+    def availability(made: Filesystem) -> Availability:
+        let_go.wait(HANG_S)
+        return Availability(True)
 
-    machine = Looking()
-    async with app("filesystems", machine).run_test(size=(120, 36)) as pilot:
+    monkeypatch.setattr("fswizard.filesystems.availability", availability)
+    async with app("filesystems").run_test(size=(120, 36)) as pilot:
         await at_step(pilot, "filesystems")
         await pilot.press("enter")
         await shows(pilot, "Checking what is available")
         await pilot.press("f1", "escape")
-        machine.let_go.set()
+        let_go.set()
         await settled(pilot)
         await at_step(pilot, "filesystems")
 
 
-async def test_somebody_in_a_hurry_reads_first_that_another_disk_is_tested() -> None:
-    class Looking(FakeMachine):
-        let_go = threading.Event()
+async def test_somebody_in_a_hurry_reads_first_that_another_disk_is_tested(monkeypatch: pytest.MonkeyPatch) -> None:
+    let_go, found = threading.Event(), locations.location
 
-        def location(self, drive: Drive | None) -> Location:
-            self.let_go.wait(HANG_S)
-            return replace(super().location(drive), remark="Nothing on this one is mounted.")
+    def location(drive: Drive) -> Location:
+        let_go.wait(HANG_S)
+        return replace(found(drive), remark="Nothing on this one is mounted.")
 
-    machine = Looking()
-    async with app("drive", machine).run_test(size=(120, 36)) as pilot:
+    monkeypatch.setattr(locations, "location", location)
+    async with app("drive").run_test(size=(120, 36)) as pilot:
         await shows(pilot, "ooking for free space")
         await pilot.press("enter")
         await shows(pilot, "names a directory instead")
-        machine.let_go.set()
+        let_go.set()
         await shows(pilot, "Nothing on this one is mounted.")
         await at_step(pilot, "drive")
         await pilot.press("enter")
@@ -186,16 +190,18 @@ async def test_somebody_in_a_hurry_reads_first_that_another_disk_is_tested() -> 
         assert wizard(pilot).choices.elsewhere, "it is known that the image would lie on another disk"
 
 
-async def test_disks_come_and_go_and_a_smartctl_that_fails_is_told_beside_its_disk() -> None:
-    class Failing(FakeMachine):
-        def details(self, drive: Drive) -> Drive:
-            raise RunFailed("smartctl did not answer within 10 s.")
+async def test_disks_come_and_go_and_a_smartctl_that_fails_is_told_beside_its_disk(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def details(drive: Drive) -> Drive:
+        raise RunFailed("smartctl did not answer within 10 s.")
 
-    machine = Failing(drives=(ARCHIVE,))
+    monkeypatch.setattr(drives, "details", details)
+    machine = FakeMachine(drives=(ARCHIVE,))
     async with app("drive", machine).run_test(size=(120, 36)) as pilot:
         await until(pilot, lambda: keys_of(pilot.app, "#drives") == ["sdb"], "one disk")
         await shows(pilot, "smartctl did not answer within 10 s.")
-        machine.drives = (ARCHIVE, SSD)
+        machine.attach(ARCHIVE, SSD)
         await until(pilot, lambda: keys_of(pilot.app, "#drives") == ["sdb", "nvme0n1"], "two disks")
 
 
@@ -226,9 +232,9 @@ async def test_a_flood_of_events_and_a_hanging_smartctl_keep_nobody_from_looking
         draw(*arguments)
 
     monkeypatch.setattr(RunScreen, "_draw", counted)
-    machine = SlowMachine()
+    machine = Hanging(monkeypatch)
     running = RunMonitor(Flood(recording()), time.monotonic)
-    app_ = FswizardApp(machine, choices=chosen(drive=BRIDGED), start="run", running=running)
+    app_ = FswizardApp(machine=FakeMachine(), choices=chosen(drive=BRIDGED), start="run", running=running)
     async with app_.run_test(size=(120, 36)) as pilot:
         app_.run_worker(running.follow(), group="run")
         await until(pilot, lambda: running.state.at_s > 0.2, "two thousand events")
@@ -245,12 +251,12 @@ async def test_a_flood_of_events_and_a_hanging_smartctl_keep_nobody_from_looking
         await until(pilot, lambda: running.state.ended, "the end")
 
 
-async def test_a_result_that_cannot_be_read_is_told() -> None:
-    class Broken(FakeMachine):
-        def load(self, path: Any) -> Any:
-            raise FswizardError("new.jsonl is no result.", "Choose another.")
+async def test_a_result_that_cannot_be_read_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    def load(path: Path) -> Result:
+        raise FswizardError("new.jsonl is no result.", "Choose another.")
 
-    async with FswizardApp(Broken()).run_test(size=(120, 36)) as pilot:
+    keep_results(monkeypatch, *two_results(), load=load)
+    async with app().run_test(size=(120, 36)) as pilot:
         await at_step(pilot, "purpose")
         await pilot.press("h")
         await shows(pilot, "2025-12-31")

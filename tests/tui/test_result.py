@@ -28,7 +28,7 @@ from tests.tui.test_same_answer import RESULTS, answered, early
 
 def opened(result: Result, file: str) -> FswizardApp:
     """A result that was read from a file."""
-    application = FswizardApp(FakeMachine(), start="result", result=result, clock=Clock())
+    application = FswizardApp(machine=FakeMachine(), start="result", result=result, clock=Clock())
     application.result_path = Path("/results") / file
     return application
 
@@ -117,7 +117,7 @@ async def test_a_hostile_name_is_text_in_the_details() -> None:
 async def test_a_result_stays_on_the_screen_while_another_run_is_about_to_begin() -> None:
     async with app("result").run_test(size=(100, 32)) as pilot:
         await settled(pilot)
-        wizard(pilot).running, wizard(pilot).result = running_state(FakeMachine()), None
+        wizard(pilot).running, wizard(pilot).result = running_state(), None
         pilot.app.screen.refresh_bindings()
         await pilot.press("d")
         await settled(pilot)

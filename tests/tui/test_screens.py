@@ -10,9 +10,9 @@ import pytest
 
 from fswizard.tui.app import FswizardApp
 from fswizard.tui.theme import THEMES
-from tests.fakes.setting_up import DONE, SettingUp
-from tests.fakes.two_runs import TwoRuns
-from tests.fakes.wizard import NEW, OLD, SSD, Clock, FakeMachine, app, finished_result
+from tests.fakes.setting_up import SettingUp, at_result
+from tests.fakes.two_runs import keep_three
+from tests.fakes.wizard import NEW, OLD, SSD, FakeMachine, app
 from tests.tui.conftest import Compare
 from tests.tui.driving import STEPS, screen_text, settled, shows
 from tests.tui.screenshots import running
@@ -29,15 +29,11 @@ class State:
     looks: tuple[str, ...] = ("80x24", "120x36")
     keys: tuple[str, ...] = ()
     words: str = ""
+    before: Callable[[pytest.MonkeyPatch], object] = lambda patch: None
 
 
 def at(step: Any, *keys: str, machine: Callable[[], FakeMachine] = FakeMachine, **choices: Any) -> State:
     return State(lambda: app(step, machine(), **choices), keys=keys)
-
-
-def setting_up() -> FswizardApp:
-    machine = SettingUp(DONE)
-    return FswizardApp(machine, start="result", result=finished_result(machine), clock=Clock())
 
 
 NEW_DISK: dict[str, Any] = {"machine": lambda: FakeMachine(drives=(NEW, SSD)), "drive": NEW}
@@ -52,17 +48,18 @@ STATES: dict[str, State] = {
         at("review", *"WD-1234", "enter", devices=(OLD.partitions[0].stable_name,), **OLD_DISK), looks=("80x24",)
     ),
     "options": replace(at("filesystems", "o", "down", "space"), looks=("80x24",)),
-    "history": replace(at("purpose", "h", machine=TwoRuns), looks=("120x36",)),
+    "history": replace(at("purpose", "h"), looks=("120x36",), before=keep_three),
     "share": replace(at("result", "enter", "down"), looks=("120x36",)),
     "leave": replace(at("run", "escape"), looks=("80x24",)),
-    "set-up": State(setting_up, ("80x24",), ("u", "space", "enter"), "To confirm, type its"),
+    "set-up": State(at_result, ("80x24",), ("u", "space", "enter"), "To confirm, type its", SettingUp),
 }
 
 
 @pytest.mark.parametrize("state", [pytest.param(s, marks=pytest.mark.smoke) if s in STEPS else s for s in STATES])
-async def test_each_state_looks_as_it_did(state: str, picture: Compare) -> None:
+async def test_each_state_looks_as_it_did(state: str, picture: Compare, monkeypatch: pytest.MonkeyPatch) -> None:
     """One wizard that is resized, as starting it costs as much as two pictures."""
     drawn = STATES[state]
+    drawn.before(monkeypatch)
     wizard = drawn.make()
     differing = ""
     async with wizard.run_test(size=(80, 24)) as pilot:

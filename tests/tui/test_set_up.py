@@ -11,16 +11,16 @@ from textual import events
 from textual.pilot import Pilot
 from textual.widgets import Input
 
+from fswizard.disks import choice, rights
 from fswizard.disks.choice import Offer
 from fswizard.disks.rights import State
 from fswizard.errors import RunFailed
 from fswizard.model.drive import Drive
 from fswizard.model.plan import Target
-from fswizard.tui.app import FswizardApp
 from fswizard.tui.screens.set_up import SetUpReview, SetUpScreen
 from fswizard.tui.widgets.table import Table
-from tests.fakes.setting_up import DONE, SettingUp
-from tests.fakes.wizard import ARCHIVE, NEW, OLD, Clock, finished_result
+from tests.fakes.setting_up import SettingUp, at_result
+from tests.fakes.wizard import ARCHIVE, NEW, OLD, FakeMachine, finished_result
 from tests.tui.driving import TIMEOUT_S, at_step, footer, screen_text, settled, shows, until
 
 SERIAL = NEW.serial
@@ -37,9 +37,10 @@ async def to_the_serial_number(pilot: Pilot[Any]) -> None:
 
 
 @pytest.mark.parametrize("size", [(80, 24), (120, 36)])
-async def test_a_disk_is_set_up_after_its_serial_number_was_typed(size: tuple[int, int]) -> None:
-    machine = SettingUp(DONE)
-    app = FswizardApp(machine, start="result", result=finished_result(machine), clock=Clock())
+async def test_a_disk_is_set_up_after_its_serial_number_was_typed(
+    size: tuple[int, int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    machine, app = SettingUp(monkeypatch), at_result()
     async with app.run_test(size=size) as pilot:
         await at_step(pilot, "result")
         await shows(pilot, "u set up")
@@ -76,32 +77,31 @@ async def test_a_disk_is_set_up_after_its_serial_number_was_typed(size: tuple[in
         await at_step(pilot, "result")
 
 
-async def test_enter_pressed_again_before_it_begins_sets_a_disk_up_once() -> None:
-    class SlowRights(SettingUp):
-        held = threading.Event()
-        held.set()
+async def test_enter_pressed_again_before_it_begins_sets_a_disk_up_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    held = threading.Event()
+    held.set()
 
-        def rights(self) -> State:
-            self.held.wait(TIMEOUT_S)
-            return super().rights()
+    def state() -> State:
+        held.wait(TIMEOUT_S)
+        return "root"
 
-    machine = SlowRights(DONE)
-    app = FswizardApp(machine, start="result", result=finished_result(machine), clock=Clock())
+    machine, app = SettingUp(monkeypatch), at_result()
+    monkeypatch.setattr(rights, "state", state)
     async with app.run_test(size=(80, 24)) as pilot:
         await to_the_serial_number(pilot)
-        machine.held.clear()
+        held.clear()
         app.screen.query_one("#serial", Input).value = SERIAL
         for _ in range(3):
             await pilot.press("enter")
             await until(pilot, lambda: all(w.is_finished for w in app.workers if w.group == "ask"), "the check")
-        machine.held.set()
+        held.set()
         await shows(pilot, "Your disk is at /mnt/data.")
         assert len(machine.asked) == 1
 
 
-async def test_without_a_disk_to_set_up_no_review_is_offered() -> None:
-    machine = SettingUp(DONE, drives=())
-    app = FswizardApp(machine, start="result", result=finished_result(machine), clock=Clock())
+async def test_without_a_disk_to_set_up_no_review_is_offered(monkeypatch: pytest.MonkeyPatch) -> None:
+    SettingUp(monkeypatch)
+    app = at_result(FakeMachine(drives=()))
     async with app.run_test(size=(80, 24)) as pilot:
         await at_step(pilot, "result")
         await shows(pilot, "u set up")
@@ -113,9 +113,9 @@ async def test_without_a_disk_to_set_up_no_review_is_offered() -> None:
         assert "No disk here can be set up so far" in screen_text(app)
 
 
-async def test_a_failure_says_what_was_taken_back() -> None:
-    machine = SettingUp(RunFailed("mount failed: wrong fs type.", "Taken back: /etc/fstab is as it was."))
-    app = FswizardApp(machine, start="result", result=finished_result(machine), clock=Clock())
+async def test_a_failure_says_what_was_taken_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    SettingUp(monkeypatch, RunFailed("mount failed: wrong fs type.", "Taken back: /etc/fstab is as it was."))
+    app = at_result()
     async with app.run_test(size=(80, 24)) as pilot:
         await to_the_serial_number(pilot)
         app.screen.query_one("#serial", Input).value = SERIAL
@@ -126,11 +126,13 @@ async def test_a_failure_says_what_was_taken_back() -> None:
         await until(pilot, lambda: isinstance(app.screen, SetUpScreen), "the form")
 
 
-async def test_the_measured_disk_is_proposed_and_what_stands_against_a_disk_is_said_before_enter() -> None:
-    machine = SettingUp(DONE, drives=(ARCHIVE, NEW, OLD))
-    result = finished_result(machine)
+async def test_the_measured_disk_is_proposed_and_what_stands_against_a_disk_is_said_before_enter(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    SettingUp(monkeypatch)
+    result = finished_result()
     measured = replace(result.plan, target=Target("device", OLD.partitions[0].stable_name), drive=OLD)
-    async with FswizardApp(machine, start="result", result=result, clock=Clock()).run_test() as pilot:
+    async with at_result(FakeMachine(drives=(ARCHIVE, NEW, OLD))).run_test() as pilot:
         await at_step(pilot, "result")
         pilot.app.push_screen(SetUpScreen(result.plan.candidate("xfs"), measured))
         await until(pilot, lambda: isinstance(pilot.app.screen, SetUpScreen), "the form")
@@ -148,21 +150,17 @@ async def test_the_measured_disk_is_proposed_and_what_stands_against_a_disk_is_s
         await shows(pilot, "/etc/fstab has /mnt/taken already.")
 
 
-class SlowDisks(SettingUp):
-    """What lies on its disks is not known before the test says so."""
+async def test_it_says_that_it_is_looking_until_it_is_known_that_no_disk_can_be_set_up(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    known, found = threading.Event(), choice.offers
 
-    def __init__(self) -> None:
-        super().__init__(DONE, drives=(ARCHIVE,))
-        self.known = threading.Event()
+    def offers(drive: Drive, least_bytes: int) -> tuple[Offer, ...]:
+        known.wait(TIMEOUT_S)
+        return found(drive, least_bytes)
 
-    def offers(self, drive: Drive, *, lasting: bool = False) -> tuple[Offer, ...]:
-        self.known.wait(TIMEOUT_S)
-        return super().offers(drive, lasting=lasting)
-
-
-async def test_it_says_that_it_is_looking_until_it_is_known_that_no_disk_can_be_set_up() -> None:
-    machine = SlowDisks()
-    app = FswizardApp(machine, start="result", result=finished_result(machine), clock=Clock())
+    monkeypatch.setattr(choice, "offers", offers)
+    app = at_result(FakeMachine(drives=(ARCHIVE,)))
     async with app.run_test(size=(80, 24)) as pilot:
         await at_step(pilot, "result")
         await shows(pilot, "u set up")
@@ -172,19 +170,22 @@ async def test_it_says_that_it_is_looking_until_it_is_known_that_no_disk_can_be_
         assert isinstance(screen, SetUpScreen)
         await until(pilot, lambda: screen._machine.disks is not None, "the disks")
         assert "Looking for disks …" in screen_text(app)
-        machine.known.set()
+        known.set()
         await shows(pilot, "✗ sdb1 is mounted on /mnt/archive.")
 
 
-async def test_a_disk_that_vanishes_gives_way_to_another_only_after_that_was_read() -> None:
-    machine = SettingUp(DONE)
-    app = FswizardApp(machine, start="result", result=finished_result(machine), clock=Clock())
+async def test_a_disk_that_vanishes_gives_way_to_another_only_after_that_was_read(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    SettingUp(monkeypatch)
+    machine = FakeMachine(drives=(NEW, OLD))
+    app = at_result(machine)
     async with app.run_test(size=(80, 24)) as pilot:
         await at_step(pilot, "result")
         await shows(pilot, "u set up")
         await pilot.press("u")
         await shows(pilot, "⏎ shows the exact commands")
-        machine.drives = (OLD,)
+        machine.attach(OLD)
         await shows(pilot, f"! {NEW.name} is not attached any more.")
         await pilot.press("enter")
         await shows(pilot, "Nothing has happened yet")

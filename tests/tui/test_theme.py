@@ -13,8 +13,8 @@ from tests.tui.driving import settled
 
 def opened(*, few_colours: bool = False, start: str = "purpose") -> FswizardApp:
     machine = FakeMachine()
-    running = running_state(machine) if start == "run" else None
-    return FswizardApp(machine, start=start, running=running, clock=Clock(), few_colours=few_colours)
+    running = running_state() if start == "run" else None
+    return FswizardApp(machine=machine, start=start, running=running, clock=Clock(), few_colours=few_colours)
 
 
 async def test_f2_goes_through_every_theme_and_the_choice_is_there_again_the_next_time() -> None:

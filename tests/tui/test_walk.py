@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import threading
-from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,7 +12,9 @@ import pytest
 from textual.pilot import Pilot
 from textual.widgets import Input
 
+from fswizard.disks import rights
 from fswizard.disks.journal import Identity, Leftover
+from fswizard.disks.rights import State
 from fswizard.errors import UsageError
 from fswizard.filesystems import Availability, parse_candidate, suggestions
 from fswizard.model.drive import Drive, SmrVerdict
@@ -70,7 +71,7 @@ async def test_enter_alone_leads_from_a_purpose_to_a_measurement() -> None:
         await until(pilot, lambda: wizard_.running is not None, "the run")
         wizard_.leave_now()
         await until(pilot, lambda: machine.sessions[0].left, "clean-up")
-    (plan,) = machine.plans
+    (plan,) = machine.started
     assert plan.drive is not None
     assert (plan.recipe.name, plan.drive.name) == ("archive-disk", "sdb"), "an archive disk is what it means"
     assert {c.name for c in plan.candidates} == set(suggestions(plan.drive))
@@ -96,19 +97,18 @@ def test_what_is_proposed_follows_the_disks(drives: tuple[Drive, ...], purpose: 
     assert proposed(drives) == purpose
 
 
-async def test_disks_that_answer_late_move_no_highlight_after_a_key() -> None:
-    class Slow(FakeMachine):
-        answers = threading.Event()
+async def test_disks_that_answer_late_move_no_highlight_after_a_key(monkeypatch: pytest.MonkeyPatch) -> None:
+    answers = threading.Event()
 
-        def watch(self, stopped: Callable[[], bool]) -> Iterator[tuple[Drive, ...]]:
-            self.answers.wait(60.0)
-            yield from super().watch(stopped)
+    def inventory() -> tuple[Drive, ...]:
+        answers.wait(60.0)
+        return (ARCHIVE,)
 
-    machine = Slow()
-    async with app(machine=machine).run_test(size=SIZE) as pilot:
+    monkeypatch.setattr("fswizard.drives.inventory", inventory)
+    async with app().run_test(size=SIZE) as pilot:
         await shows(pilot, "Quick look")
         await pilot.press("down", "up")
-        machine.answers.set()
+        answers.set()
         await at_step(pilot, "purpose")
         assert pilot.app.screen.query_one("#purposes", Options).key == "quick"
 
@@ -144,8 +144,8 @@ async def test_the_mouse_alone_gets_to_a_run() -> None:
                 await shows(pilot, "starts the run")
             await click_key(pilot, "⏎")
             await at_step(pilot, step)
-        assert machine.plans[0].drive is not None
-        assert machine.plans[0].drive.name == "nvme0n1"
+        assert machine.started[0].drive is not None
+        assert machine.started[0].drive.name == "nvme0n1"
         await click_key(pilot, "leave")
         await until(pilot, lambda: isinstance(pilot.app.screen, LeaveScreen), "the question")
         await pilot.press("down", "enter")
@@ -219,7 +219,7 @@ def test_what_is_too_large_for_a_disk_is_no_candidate() -> None:
     small = replace(NEW, size_bytes=64 << 20)
     recipe = replace(RECIPES[0], image_bytes=1 << 20)
     choices = chosen(drive=small, devices=(small.stable_name,), device_bytes=small.size_bytes, recipe=recipe)
-    problems = [MachineCache(FakeMachine()).problem(parse_candidate(name), choices) for name in ("ext4", "xfs")]
+    problems = [MachineCache().problem(parse_candidate(name), choices) for name in ("ext4", "xfs")]
     assert problems[0] == "" and "and there is room for 67.1 MB" in problems[1]
 
 
@@ -285,18 +285,26 @@ async def test_tests_whose_programs_are_absent_are_named_and_a_key_leaves_them_o
 
 
 @pytest.mark.parametrize(
-    ("machine", "words", "refused"),
+    ("problem", "words", "refused"),
     [
-        ({"fails": UsageError("There is 1 GB free.", "Name another directory.")}, "There is 1 GB", "Name another"),
-        ({"rights": "none"}, "log in as root, or have sudo", "sudo is not installed"),
-        ({"rights": "sudo-asks"}, "sudo asks for your password", "sudo true"),
+        (UsageError("There is 1 GB free.", "Name another directory."), "There is 1 GB", "Name another"),
+        ("none", "log in as root, or have sudo", "sudo is not installed"),
+        ("sudo-asks", "sudo asks for your password", "sudo true"),
     ],
     ids=["no plan", "no sudo", "sudo asks"],
 )
 async def test_what_cannot_be_run_says_what_to_do_and_starts_nothing(
-    machine: dict[str, Any], words: str, refused: str
+    problem: UsageError | State, words: str, refused: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    fake = FakeMachine(**machine)
+    def no_plan(choices: object) -> None:
+        assert isinstance(problem, UsageError)
+        raise problem
+
+    if isinstance(problem, UsageError):
+        monkeypatch.setattr("fswizard.session.make_plan", no_plan)
+    else:
+        monkeypatch.setattr(rights, "state", lambda: problem)
+    fake = FakeMachine()
     async with app("review", fake).run_test(size=SIZE) as pilot:
         await shows(pilot, words)
         await pilot.press("enter")
@@ -365,8 +373,7 @@ async def test_the_log_opens_beside_a_run_that_can_be_left_alone_and_returned_to
 
 
 async def test_a_run_that_fails_says_why_and_leads_back() -> None:
-    machine = FakeMachine(rounds=0)
-    machine.end = RunEnded(1.0, "failed", "The disk is gone.", hint="Plug it in again.")
+    machine = FakeMachine(rounds=0, end=RunEnded(1.0, "failed", "The disk is gone.", hint="Plug it in again."))
     async with app(machine=machine).run_test(size=SIZE) as pilot:
         await to_the_run(pilot)
         await shows(pilot, "The disk is gone.")
@@ -458,12 +465,14 @@ async def test_an_earlier_result_opens_from_the_history() -> None:
         assert isinstance(pilot.app.screen, ResultScreen)
 
 
-async def test_what_a_killed_run_left_behind_can_be_cleaned_up_and_what_is_gone_is_named(tmp_path: Path) -> None:
+async def test_what_a_killed_run_left_behind_can_be_cleaned_up_and_what_is_gone_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     entry, directory = tmp_path / "run-1.json", tmp_path / "fswizard-1"
     entry.touch()
     left = Leftover(entry, {directory: Identity(tmp_path.stat().st_dev, 1, "ext4")}, None)
-    machine = FakeMachine(leftovers=(left,))
-    async with app(machine=machine).run_test(size=SIZE) as pilot:
+    monkeypatch.setattr("fswizard.disks.journal.leftovers", lambda: (left,))
+    async with app().run_test(size=SIZE) as pilot:
         await shows(pilot, "Left behind by a run that was killed")
         pilot.app.screen.query_one("#purposes", Options).highlight("left-0")
         await pilot.press("enter")
@@ -495,7 +504,6 @@ async def test_a_run_that_was_ended_early_goes_on_after_a_review() -> None:
         await at_step(pilot, "run")
         assert wizard(pilot).running.run is machine.sessions[-1]
         assert machine.sessions[-1].path.name == "old.jsonl"
-        assert not machine.plans, "no new plan is made"
         wizard(pilot).leave_now()
         await until(pilot, lambda: machine.sessions[-1].left, "clean-up")
 

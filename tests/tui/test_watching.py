@@ -26,10 +26,11 @@ def session(monkeypatch: pytest.MonkeyPatch) -> FakeSession:
     return running
 
 
-async def test_the_first_screen_lists_it_and_enter_shows_it_live(session: FakeSession) -> None:
-    fake = FakeMachine()
-    fake.elsewhere = (ELSEWHERE,)
-    async with app(machine=fake).run_test(size=(120, 36)) as pilot:
+async def test_the_first_screen_lists_it_and_enter_shows_it_live(
+    session: FakeSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("fswizard.session.ongoing", lambda: (ELSEWHERE,))
+    async with app().run_test(size=(120, 36)) as pilot:
         await shows(pilot, "Watch archive-disk on ST8000AS0002, since 14:22")
         assert wizard(pilot).screen.query_one("#purposes", Options).key == "ongoing-0"
         await shows(pilot, "shows this run live")
@@ -43,7 +44,7 @@ async def test_the_first_screen_lists_it_and_enter_shows_it_live(session: FakeSe
 
 
 async def test_it_is_stopped_from_there(session: FakeSession) -> None:
-    watching = FswizardApp(FakeMachine(), watching=session)
+    watching = FswizardApp(machine=FakeMachine(), watching=session)
     async with watching.run_test(size=(100, 30)) as pilot:
         await at_step(pilot, "run")
         await pilot.press("x")
@@ -53,7 +54,7 @@ async def test_it_is_stopped_from_there(session: FakeSession) -> None:
 
 
 async def test_a_key_quits_and_leaves_the_run_going(session: FakeSession) -> None:
-    watching = FswizardApp(FakeMachine(), watching=session)
+    watching = FswizardApp(machine=FakeMachine(), watching=session)
     async with watching.run_test(size=(100, 30)) as pilot:
         await at_step(pilot, "run")
         await pilot.press("L")

@@ -16,9 +16,10 @@ from fswizard.model.run_state import RunState
 from fswizard.report.plan import plan_facts
 from fswizard.report.writes import budget_text, limits_text
 from fswizard.session.resuming import with_limits
+from fswizard.tui.planning import draft, make_plan
 from tests.builders import make_result
 from tests.fakes.desktop import at_the_desktop
-from tests.fakes.wizard import ARCHIVE, NEW, SSD, FakeMachine, chosen
+from tests.fakes.wizard import ARCHIVE, NEW, SSD, chosen
 
 GB = 10**9
 
@@ -27,7 +28,7 @@ GB = 10**9
 def plan() -> Plan:
     """Three candidates on an SSD of 2 TB, each trial 10 s and 1 GB; an image of 4 GB takes 10 s."""
     with at_the_desktop():
-        made = FakeMachine().make_plan(chosen(drive=SSD, candidates=("ext4", "xfs", "btrfs")))
+        made = make_plan(chosen(drive=SSD, candidates=("ext4", "xfs", "btrfs")))
     target = replace(made.target, kind="directory", others=())
     drive = replace(SSD, written_bytes=None, life_used_percent=None)
     return replace(
@@ -89,8 +90,8 @@ IMAGES = {"images": 4, "candidates": ("ext4", "btrfs:raid1")}
 @pytest.mark.parametrize("changes", [DISK, IMAGES])
 def test_wizard_plan_and_run_have_the_same_line(changes: dict[str, Any]) -> None:
     with at_the_desktop():
-        machine, choices = FakeMachine(drives=(ARCHIVE, SSD, NEW)), chosen(**{"drive": SSD, **changes})
-        draft, made = machine.draft(choices), machine.make_plan(choices)
-    assert draft.writes_bytes == made.writes_bytes > 0
-    assert budget_text(draft) == budget_text(made) == budget_text(made, RunState.of(made).outlook)
-    assert dict(plan_facts(made).rows)["Takes"] == budget_text(draft)
+        choices = chosen(**{"drive": SSD, **changes})
+        drawn, made = draft(choices), make_plan(choices)
+    assert drawn.writes_bytes == made.writes_bytes > 0
+    assert budget_text(drawn) == budget_text(made) == budget_text(made, RunState.of(made).outlook)
+    assert dict(plan_facts(made).rows)["Takes"] == budget_text(drawn)

@@ -21,6 +21,7 @@ from fswizard.model.plan import Plan
 from fswizard.tui.choices import WizardChoices
 from fswizard.tui.drawing import Piece, keyed, text
 from fswizard.tui.drives import disk_title
+from fswizard.tui.planning import draft
 from fswizard.tui.steps import WizardStep
 from fswizard.tui.widgets.bars import KeyBar, StepBar
 
@@ -228,20 +229,20 @@ class StepScreen(WizardScreen[None]):
     def estimated(self) -> Plan | None:
         """Estimate of the run for the current choices; None, after showing the error, if it is impossible."""
         try:
-            draft = self.wizard.backend.draft(self.choices)
+            plan = draft(self.choices)
         except FswizardError as error:
             self.problem = error
             self.show_error(error)
             return None
         self.problem = None
-        return draft
+        return plan
 
-    def say_estimate(self, count: int, draft: Plan, warning: str, good: str = "") -> None:
+    def say_estimate(self, count: int, plan: Plan, warning: str, good: str = "") -> None:
         """Show the number of candidates, the cost of the run, a `warning`, and a `good` fact."""
         from fswizard.report.writes import budget_text
 
         candidates = n_("{count} candidate", "{count} candidates", count)
-        takes = f" · {budget_text(draft)}" + (f" · {good}" if good else "")
+        takes = f" · {budget_text(plan)}" + (f" · {good}" if good else "")
         self.say((candidates, "bold"), takes, (warning, "$text-warning"))
 
     def action_forward(self) -> None:

@@ -15,7 +15,6 @@ from textual.widgets import DataTable
 
 from fswizard.language import N_, _, p_
 from fswizard.model.recipe import Recipe
-from fswizard.tui.backend import Location
 from fswizard.tui.choices import next_value
 from fswizard.tui.drawing import keyed
 from fswizard.tui.drives import DEVICE, best_for, contents, drive_columns, drive_row, explain, gone_warning
@@ -26,6 +25,7 @@ from fswizard.tui.widgets.partition_bar import PartitionBar
 from fswizard.tui.widgets.table import Column, Facts, Row, Table
 
 if TYPE_CHECKING:
+    from fswizard.disks.locations import Location
     from fswizard.disks.rights import State
 
 USUAL_IMAGES = 4
@@ -91,6 +91,8 @@ class DriveScreen(WithBox[None], StepScreen):
                 yield Facts(id="contents")
 
     def on_mount(self) -> None:
+        from fswizard.disks.way import image_rights
+
         choices, machine = self.choices, self.wizard.machine
         self._targets: dict[str, Target] = {}
         self._disk = choices.drive.name if choices.drive else ""
@@ -107,7 +109,7 @@ class DriveScreen(WithBox[None], StepScreen):
         if machine.disks is None:
             self.say(_("Looking for disks …"))
         self._refill()
-        self.ask(self.wizard.backend.image_rights, self._show_rights, group="rights")
+        self.ask(image_rights, self._show_rights, group="rights")
         self.drives.focus()
 
     def on_unmount(self) -> None:
@@ -277,7 +279,9 @@ class DriveScreen(WithBox[None], StepScreen):
 
     def handle_text(self, typed: str) -> None:
         if typed:
-            self.ask(lambda: self.wizard.backend.named_location(typed), self._use_directory, group="type")
+            from fswizard.disks.locations import named_location
+
+            self.ask(lambda: named_location(typed), self._use_directory, group="type")
         else:  # back to the place that is proposed
             self.wizard.choose(directory="")
             self._refill()

@@ -175,7 +175,9 @@ class FilesystemsScreen(WithBox[None], StepScreen):
             return
         self._say_draft(draft, None)
         if draft.target.kind == "image":
-            self.ask(partial(self.wizard.backend.why_root, draft), partial(self._say_draft, draft), group="way")
+            from fswizard.disks.way import why_root
+
+            self.ask(partial(why_root, draft.target, draft.candidates), partial(self._say_draft, draft), group="way")
 
     def _say_draft(self, draft: Plan, reason: str | None) -> None:
         """`reason`: why the run needs root; empty if it does not, None if that is unknown."""

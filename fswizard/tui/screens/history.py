@@ -11,6 +11,7 @@ from textual.binding import Binding, BindingType
 from textual.reactive import reactive
 from textual.widgets import DataTable, Static
 
+from fswizard import results
 from fswizard.language import N_, _
 from fswizard.model.comparison import Comparison
 from fswizard.model.result import Result
@@ -73,7 +74,7 @@ class HistoryScreen(Window[None]):
         self._read()
 
     def _read(self) -> None:
-        self.ask(self.wizard.backend.history, partial(setattr, self, "entries"))
+        self.ask(lambda: tuple(results.all_results()), partial(setattr, self, "entries"))
 
     def watch_entries(self) -> None:
         paths = [str(entry.path) for entry in self.entries]
@@ -122,7 +123,7 @@ class HistoryScreen(Window[None]):
 
     def action_open(self) -> None:
         path = self.entry.path
-        self.ask(partial(self.wizard.backend.load, path), lambda result: self.wizard.show_result(result, path))
+        self.ask(partial(results.load, path), lambda result: self.wizard.show_result(result, path))
 
     @on(Table.Ticked, "#results")
     def _mark(self, event: Table.Ticked) -> None:
@@ -132,11 +133,10 @@ class HistoryScreen(Window[None]):
     def action_compare(self) -> None:
         marked = [entry for entry in self.entries if str(entry.path) in self.marked]
         earlier, later = sorted(marked, key=lambda entry: entry.header.started)
-        load = self.wizard.backend.load
 
         def compared() -> tuple[Comparison, tuple[Result, Result]]:
-            results = load(earlier.path), load(later.path)
-            return compare(*results), results
+            both = results.load(earlier.path), results.load(later.path)
+            return compare(*both), both
 
         def show(made: tuple[Comparison, tuple[Result, Result]]) -> None:
             from fswizard.tui.screens.comparison import ComparisonScreen

@@ -92,6 +92,10 @@ class PurposeScreen(StepScreen):
                 yield Facts(id="about")
 
     def on_mount(self) -> None:
+        from fswizard import session
+        from fswizard.disks import journal
+        from fswizard.drives import inventory
+
         self._runs: dict[str, Sequence[Any]] = dict.fromkeys(EARLIER, ())
         """Unfinished runs by the kind of row, as far as known."""
         self._drives: Sequence[Drive] = self.wizard.machine.drives
@@ -103,15 +107,14 @@ class PurposeScreen(StepScreen):
         self._fill()
         self.purposes.highlight(self._proposed or self.choices.purpose)
         self.purposes.focus()
-        backend = self.wizard.backend
         for kind, question in (
-            ("ongoing", backend.ongoing),
-            ("left", backend.leftovers),
-            ("resume", backend.resumable),
+            ("ongoing", session.ongoing),
+            ("left", journal.leftovers),
+            ("resume", session.resumable),
         ):
             self.ask(question, partial(self._add, kind), group=kind, exit_on_error=False)
         if self._proposed and not self._drives:
-            self.ask(lambda: next(iter(backend.watch(lambda: False))), self._know, group="disks", exit_on_error=False)
+            self.ask(inventory, self._know, group="disks", exit_on_error=False)
 
     def on_key(self, event: events.Key) -> None:
         self._proposed = ""
@@ -153,9 +156,9 @@ class PurposeScreen(StepScreen):
 
     @on(Options.OptionSelected, "#purposes")
     def action_forward(self) -> None:
-        from fswizard.session import FollowedRun
+        from fswizard.session import FollowedRun, take_up
 
-        key, backend = self.purposes.key, self.wizard.backend
+        key = self.purposes.key
         purpose = next((name for name in PURPOSES if name == key), None)
         if purpose is not None:
             if purpose != self.choices.purpose or self.choices.recipe is None:
@@ -169,7 +172,7 @@ class PurposeScreen(StepScreen):
         elif kind == "left":
             self._clean(item)
         else:
-            self.ask(lambda: backend.take_up(item.path), self.wizard.take_up)
+            self.ask(lambda: take_up(item.path), self.wizard.take_up)
 
     def _clean(self, leftover: Leftover) -> None:
         from fswizard.disks.journal import clean

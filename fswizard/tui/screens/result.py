@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import cached_property, partial
+from pathlib import Path
 from typing import ClassVar, Literal
 
 from textual import getters, on
@@ -13,9 +15,10 @@ from textual.containers import Horizontal, Vertical, VerticalScroll
 from textual.reactive import reactive
 from textual.widgets import Static
 
+from fswizard import session
 from fswizard.errors import FswizardError
 from fswizard.language import N_, _, number
-from fswizard.model.analysis import Findings
+from fswizard.model.analysis import Findings, MoreTime
 from fswizard.model.needs import NEEDS, feature_noun
 from fswizard.model.result import Result
 from fswizard.report import content, render
@@ -49,6 +52,14 @@ def answer_lines(findings: Findings, why_not: str = "") -> Iterator[tuple[Piece,
     for doubt in result.doubts:
         if doubt.code in LEFT_BEHIND:
             yield text(WARNING), (_(doubt.text), "$text-warning")
+
+
+def take_up(path: Path, more: MoreTime | None) -> session.Resumption:
+    """Prepare to resume a run, with as much time as `more` rounds take; raises FswizardError if it cannot be."""
+    run = session.take_up(path)
+    if more is None or not more.limit_s:
+        return run
+    return replace(run, plan=replace(run.plan, time_limit_s=run.plan.preparation_s + more.limit_s))
 
 
 class ResultScreen(StepScreen):
@@ -122,7 +133,7 @@ class ResultScreen(StepScreen):
         self.needs = self.result.plan.needs
         self._rank()
         if (path := self.wizard.result_path) is not None:
-            ask = partial(self.wizard.backend.why_not_resumed, path)
+            ask = partial(session.why_not, path)
             self.ask(ask, partial(setattr, self, "why_not"), group="resume")
 
     @cached_property
@@ -253,8 +264,7 @@ class ResultScreen(StepScreen):
             return
         # with other weights or needs than those of the run nobody knows what more time would bring
         more = findings.answer.more if findings.result.plan == self.result.plan else None
-        ask = partial(self.wizard.backend.take_up, path, more)
-        self.ask(ask, self.wizard.take_up, fails=self._cannot_resume, group="take-up")
+        self.ask(partial(take_up, path, more), self.wizard.take_up, fails=self._cannot_resume, group="take-up")
 
     def _cannot_resume(self, error: FswizardError) -> None:
         reason = f"{_(error.message)} {_(error.hint_without_switches)}"

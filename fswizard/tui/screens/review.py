@@ -14,11 +14,14 @@ from textual.content import Content
 from textual.reactive import reactive
 from textual.widgets import Input, Static
 
+from fswizard.disks import rights, way
+from fswizard.disks.choice import devices_of
 from fswizard.errors import FswizardError, Missing, Refused
 from fswizard.language import N_, _, p_
 from fswizard.model.plan import Plan
 from fswizard.report.plan import image_sentences, plan_commands, plan_facts
 from fswizard.tui.drawing import Piece, filled, keyed
+from fswizard.tui.planning import make_plan
 from fswizard.tui.screens.base import AIRY, NO_ROOT, ROOT, SCROLL, StepScreen, TextBox
 from fswizard.tui.widgets.table import Facts
 
@@ -120,23 +123,23 @@ class ReviewScreen(StepScreen):
 
     def _make(self) -> Planned:
         """The plan, the disks to confirm, and the need for root. Called in a thread."""
-        backend, taken_up, running = self.wizard.backend, self.wizard.taken_up, self.wizard.running
+        taken_up, running = self.wizard.taken_up, self.wizard.running
         if self.begun and running is not None:
             plan = running.state.plan
         elif taken_up is not None:
             plan = taken_up.plan
         else:
-            plan = backend.make_plan(self.choices)
+            plan = make_plan(self.choices)
         erases = plan.target.kind == "device" and not self.begun
-        questions = backend.questions(plan) if erases else ()
+        questions = devices_of(plan) if erases else ()
         if plan.target.kind == "directory":
             return plan, questions, p_("root", "not needed")
-        rights = "udisks" if plan.by_udisks else backend.rights()
-        root = _(ROOT[rights])
-        if rights == "none" and not self.begun:
+        by = "udisks" if plan.by_udisks else rights.state()
+        root = _(ROOT[by])
+        if by == "none" and not self.begun:
             raise Missing(root, _(NO_ROOT))
-        because = backend.why_root(plan) if plan.target.kind == "image" and rights not in ("udisks", "root") else ""
-        if because:
+        if plan.target.kind == "image" and by not in ("udisks", "root"):
+            because = way.why_root(plan.target, plan.candidates)
             root += " " + _("Reason: {reason}.", reason=because)
         return plan, questions, root
 

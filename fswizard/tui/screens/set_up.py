@@ -12,6 +12,7 @@ from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical, VerticalScroll
 from textual.widgets import Checkbox, DataTable, Input, Static
 
+from fswizard.disks import rights, set_up_plan
 from fswizard.disks.set_up import SetUpChoices
 from fswizard.errors import FswizardError
 from fswizard.language import N_, _, p_
@@ -20,7 +21,6 @@ from fswizard.model.plan import Plan
 from fswizard.model.units import size_text
 from fswizard.tui.drawing import Piece, filled, text
 from fswizard.tui.drives import gone_warning, losing
-from fswizard.tui.machine import MachineCache
 from fswizard.tui.screens.base import ROOT, SCROLL, TextBox, Window
 from fswizard.tui.screens.review import SerialBox, prompted
 from fswizard.tui.widgets.table import Column, Facts, Row, Table
@@ -78,9 +78,7 @@ class SetUpScreen(Window[None]):
         """Highlighted device that has been detached, until Enter has been pressed."""
 
     def body(self) -> ComposeResult:
-        from fswizard.disks.set_up_plan import usual_choices
-
-        usual = usual_choices(self._candidate, self._plan)
+        usual = set_up_plan.usual_choices(self._candidate, self._plan)
         yield Static(id="message", markup=False)
         yield Table(
             Column(_("Disk")),
@@ -102,7 +100,8 @@ class SetUpScreen(Window[None]):
                 yield box
 
     def on_mount(self) -> None:
-        self._machine = MachineCache(self.wizard.backend)
+        self._machine = self.wizard.machine
+        self._machine.ask_again()  # the run may have changed what is on them
         self._stopped = self._machine.watch(partial(self.call_in_app, self._list))
         self._check()
 
@@ -173,7 +172,7 @@ class SetUpScreen(Window[None]):
         """Plan with the highlighted disk and the entered texts; shows an error if that is impossible."""
         typed = {box.id: box.value.strip() for box in self.query(TextBox)}
         choices = SetUpChoices(typed["label"], typed["mount"].rstrip("/"), typed["owner"], self.partition.value)
-        self.ask(partial(self.wizard.backend.plan_set_up, self._candidate, self.table.key, choices), then, group=group)
+        self.ask(partial(set_up_plan.plan_set_up, self._candidate, self.table.key, choices), then, group=group)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         if action != "review":
@@ -234,9 +233,9 @@ class SetUpReview(Window[None]):
 
     def on_mount(self) -> None:
         self.serial.display = False
-        self.ask(self.wizard.backend.rights, self._review)
+        self.ask(rights.state, self._review)
 
-    def _review(self, rights: State) -> None:
+    def _review(self, by: State) -> None:
         plan, chosen = self._plan, self._plan.choices
         loss = ("; ".join(map(_, plan.losses)), "bold $text-error")
         if plan.empty:
@@ -249,11 +248,11 @@ class SetUpReview(Window[None]):
             owner=chosen.owner,
         )
         facts: list[tuple[Piece, Piece]] = [(_("You lose"), loss), (_("You get"), result)]
-        if rights == "none":
-            facts.append((_("Root"), _(ROOT[rights])))
+        if by == "none":
+            facts.append((_("Root"), _(ROOT[by])))
             self.refuse(_("This needs root, which you can't get here. `fswizard set-up --script` prints it."))
         else:
-            facts.append((_("Root"), _("fswizard runs as root.") if rights == "root" else _(ROOT[rights])))
+            facts.append((_("Root"), _("fswizard runs as root.") if by == "root" else _(ROOT[by])))
             self.say(self.serial.ask_about(plan))
         self._show(facts, _("Exact commands, as root"), plan.commands)
 
@@ -267,9 +266,7 @@ class SetUpReview(Window[None]):
     def _submitted(self, event: Input.Submitted) -> None:
         typed = event.value.strip()
         if typed and not self._working and not self._done:
-            from fswizard.disks.set_up_plan import require_confirmed
-
-            self.ask(lambda: require_confirmed(self._plan, typed), lambda _: self._begin(typed))
+            self.ask(lambda: set_up_plan.require_confirmed(self._plan, typed), lambda _: self._begin(typed))
 
     @work(group="begin")
     async def _begin(self, typed: str) -> None:
@@ -292,7 +289,7 @@ class SetUpReview(Window[None]):
     @work(thread=True, group="set-up")
     def _carry_out(self, typed: str) -> None:
         try:
-            for step in self.wizard.backend.set_up(self._plan, typed):
+            for step in set_up_plan.set_up(self._plan, typed):
                 self.call_in_app(self._step if isinstance(step, str) else self._end, step)
         except FswizardError as error:
             self.call_in_app(self._failed, error)
