@@ -83,17 +83,11 @@ class FswizardApp(App[int]):
         self.result_path: Path | None = None
         self.taken_up: Resumption | None = None
         """An earlier run to be resumed, which is under review instead of a new one."""
-        self.resumed = False
-        """The current run resumes an earlier one."""
-        self.measured: Plan | None = None
-        """The plan with which the current run was started."""
         self.start_run = start_run
         self.leaving = False
         """The program ends as soon as the run has cleaned up."""
         self.step = start
         """Name of the current step, which may be below a window."""
-        names = [step.name for step in self.steps]
-        self._visited = set(names[: names.index(start) + 1])
         self._beginning = False
         self._input_grace_until_s = self.clock()
         self._watching = watching
@@ -136,30 +130,17 @@ class FswizardApp(App[int]):
 
     # Steps
 
-    @property
-    def reachable(self) -> tuple[str, ...]:
-        """Names of the steps that can be visited now."""
-        names = [step.name for step in self.steps]
-        furthest = max((names.index(name) for name in self._visited - {"run", "result"}), default=0)
-        ended = (("run", self.running), ("result", self.result))
-        return (*names[: furthest + 1], *(name for name, value in ended if value is not None))
-
     def visit(self, name: str) -> None:
         """Show a step, and no window over it."""
         screen = next(step for step in self.steps if step.name == name).open()
         self.step = name
         if name != "review":
             self.taken_up = None
-        self._visited.add(name)
         self.close_windows()
         if len(self.screen_stack) == 1:
             self.push_screen(screen)
         else:
             self.switch_screen(screen)
-
-    def action_visit(self, name: str) -> None:
-        if name in self.reachable:
-            self.visit(name)
 
     def go_on(self, direction: int = 1) -> None:
         """Visit the next step, or the previous one with a `direction` of -1; does nothing below a window."""
@@ -208,13 +189,12 @@ class FswizardApp(App[int]):
             run = await asyncio.to_thread(self.start_run, plan, path)
         finally:
             self._beginning = False
-        self.resumed, self.taken_up = path is not None, None
+        self.taken_up = None
         self.show_run(run)
-        self.measured = plan
 
     def show_run(self, run: Run) -> None:
         """Follow a run, and show it in place of the one before."""
-        self.result, self.measured = None, run.plan
+        self.result = None
         self.running = RunMonitor(run, self.clock)
         self.run_worker(self._to_its_end(self.running), name="run", group="run", exclusive=True)
         self.visit("run")
@@ -344,7 +324,8 @@ class FswizardApp(App[int]):
             title = description(active.binding)
             action = partial(self.run_action, active.binding.action, active.node)
             yield SystemCommand(title[:1].upper() + title[1:], _("Key: {key}", key=display(active.binding.key)), action)
-        yield SystemCommand(_("Start over"), _("Back to the first question"), lambda: self.visit("purpose"))
+        if not self.measuring:
+            yield SystemCommand(_("Start over"), _("Back to the first question"), lambda: self.visit("purpose"))
 
     def action_command_palette(self) -> None:
         if not isinstance(self.screen, CommandPalette):

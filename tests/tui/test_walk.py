@@ -30,7 +30,6 @@ from fswizard.tui.screens.options import OptionsScreen
 from fswizard.tui.screens.purpose import proposed
 from fswizard.tui.screens.result import ResultScreen
 from fswizard.tui.screens.workloads import WorkloadsScreen
-from fswizard.tui.widgets.bars import StepBar
 from fswizard.tui.widgets.options import Options
 from fswizard.tui.widgets.table import Facts, Table
 from tests.fakes.wizard import ARCHIVE, NEW, RECIPES, SSD, FakeMachine, app, chosen
@@ -113,7 +112,7 @@ async def test_disks_that_answer_late_move_no_highlight_after_a_key(monkeypatch:
         assert pilot.app.screen.query_one("#purposes", Options).key == "quick"
 
 
-async def test_escape_goes_back_step_by_step_choices_stay_and_finished_steps_can_be_clicked() -> None:
+async def test_escape_goes_back_step_by_step_and_choices_stay() -> None:
     async with app("review").run_test(size=SIZE) as pilot:
         for step in ("review", "workloads", "filesystems", "drive", "purpose"):
             await at_step(pilot, step)
@@ -124,11 +123,6 @@ async def test_escape_goes_back_step_by_step_choices_stay_and_finished_steps_can
             await at_step(pilot, step)
             await pilot.pause()
         assert wizard(pilot).choices.candidates == ("ext4", "xfs", "btrfs", "ext4:noatime")
-        line = screen_text(pilot.app).splitlines()[1]
-        await pilot.click(StepBar, offset=(line.index("Result") - 3, 0))
-        await at_step(pilot, "filesystems")
-        await pilot.click(StepBar, offset=(line.index("Drive") - 3, 0))
-        await at_step(pilot, "drive")
 
 
 async def test_the_mouse_alone_gets_to_a_run() -> None:
@@ -313,16 +307,13 @@ async def test_what_cannot_be_run_says_what_to_do_and_starts_nothing(
         assert not fake.sessions
 
 
-async def test_while_a_run_cleans_up_escape_leads_back_and_enter_to_the_run() -> None:
+async def test_a_run_that_cleans_up_is_not_left_by_escape() -> None:
     async with app("run").run_test(size=SIZE) as pilot:  # nobody follows this run, so that it never ends
         await at_step(pilot, "run")
         await pilot.press("x", "down", "enter")
         await shows(pilot, "removing everything the run made")
-        assert "esc leave" in footer(pilot.app)
+        assert "esc" not in footer(pilot.app)
         await pilot.press("escape")
-        await at_step(pilot, "review")
-        await shows(pilot, "returns to it")
-        await pilot.press("enter")
         await at_step(pilot, "run")
 
 
@@ -346,7 +337,7 @@ async def test_a_question_that_the_end_of_the_run_answers_goes_and_its_keys_open
         await until(pilot, lambda: isinstance(app_.screen, ExportScreen), "the export")
 
 
-async def test_the_log_opens_beside_a_run_that_can_be_left_alone_and_returned_to() -> None:
+async def test_the_log_opens_beside_a_run_which_is_left_only_after_a_question() -> None:
     machine = FakeMachine(event_s=0.01)
     async with app(machine=machine).run_test(size=SIZE) as pilot:
         await to_the_run(pilot)
@@ -354,14 +345,6 @@ async def test_the_log_opens_beside_a_run_that_can_be_left_alone_and_returned_to
         await until(pilot, lambda: isinstance(pilot.app.screen, LogScreen), "the log")
         await pilot.press("escape")
         await at_step(pilot, "run")
-        wizard(pilot).visit("review")
-        await at_step(pilot, "review")
-        await shows(pilot, "A run with this plan")
-        before = len(wizard(pilot).running.state.log)
-        await until(pilot, lambda: len(wizard(pilot).running.state.log) > before, "the run to go on")
-        await pilot.press("enter")
-        await at_step(pilot, "run")
-        assert len(machine.sessions) == 1
         await shows(pilot, "Round 1")
         await to_the_question(pilot, "escape")
         await pilot.press("enter")

@@ -208,7 +208,7 @@ class StepScreen(WizardScreen[None]):
         with Vertical(id="page"):
             if banner := self.wizard.banner:
                 yield Static(banner, id="demo", markup=False)
-            yield StepBar(self.wizard.steps, self.step, self.wizard.reachable)
+            yield StepBar(self.wizard.steps, self.step)
             with Vertical(id="heading"):
                 with Horizontal(id="title"):
                     yield Static(self.question(), id="question", markup=False)

@@ -130,8 +130,6 @@ class PurposeScreen(StepScreen):
             self.purposes.highlight(self._proposed)
 
     def _add(self, kind: str, items: Sequence[Any]) -> None:
-        if kind == "ongoing" and self.wizard.running:  # which the bar on top leads to
-            items = [run for run in items if run.path != self.wizard.running.run.path]
         self._runs[kind] = items
         self._fill()
         self._propose()

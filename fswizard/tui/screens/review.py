@@ -31,8 +31,6 @@ if TYPE_CHECKING:
 
     Planned = tuple[Plan, tuple[DeviceTarget, ...], str]
 
-SAME_RUN = ("recipe", "candidates", "baseline", "needs", "time_limit_s", "write_budget_bytes")
-"""Fields of a plan that are equal if two runs measure the same."""
 KINDS = (N_("serial number"), N_("name in /dev/disk/by-id"), N_("file's path"))
 """Kinds of text that confirm a disk."""
 PROMPTS = {"#": "bold $text-warning", "$": "bold $text-success"}
@@ -91,13 +89,9 @@ class ReviewScreen(StepScreen):
     )
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "forward", N_("start")),
-        Binding("enter", "show('run')", N_("to the run")),
-        Binding("enter", "show('result')", N_("result")),
-        Binding("n", "new_run", N_("new run")),
+        Binding("f5", "result", N_("result")),
         *SCROLL,
     ]
-    begun: reactive[str] = reactive("", bindings=True)
-    """The step that shows the run of this plan, or its result; empty before a run."""
     serial = getters.query_one("#serial", SerialBox)
     facts = getters.query_one("#facts", Facts)
 
@@ -117,26 +111,19 @@ class ReviewScreen(StepScreen):
         """Disks to be confirmed before the start."""
         self._answers: list[str] = []
         self.serial.display = self.query_one("#exact").display = False
-        self.begun = "run" if self.wizard.measuring else ""
         self.say(_("Making the plan …"))
         self.ask(self._make, self._planned, fails=self._cannot)
 
     def _make(self) -> Planned:
         """The plan, the disks to confirm, and the need for root. Called in a thread."""
-        taken_up, running = self.wizard.taken_up, self.wizard.running
-        if self.begun and running is not None:
-            plan = running.state.plan
-        elif taken_up is not None:
-            plan = taken_up.plan
-        else:
-            plan = make_plan(self.choices)
-        erases = plan.target.kind == "device" and not self.begun
-        questions = devices_of(plan) if erases else ()
+        taken_up = self.wizard.taken_up
+        plan = taken_up.plan if taken_up else make_plan(self.choices)
+        questions = devices_of(plan) if plan.target.kind == "device" else ()
         if plan.target.kind == "directory":
             return plan, questions, p_("root", "not needed")
         by = "udisks" if plan.by_udisks else rights.state()
         root = _(ROOT[by])
-        if by == "none" and not self.begun:
+        if by == "none":
             raise Missing(root, _(NO_ROOT))
         if plan.target.kind == "image" and by not in ("udisks", "root"):
             because = way.why_root(plan.target, plan.candidates)
@@ -164,47 +151,19 @@ class ReviewScreen(StepScreen):
         around = [("", sentence) for sentence in image_sentences(plan)]
         self.query_one("#commands", Facts).show([*prompted(plan_commands(plan)), *around])
         self.query_one("#exact").display = True
-        if self.begun:
-            self.say(keyed(_("A run with this plan is under way. `⏎` returns to it.")))
-            return
         self._plan, self._questions = plan, questions
-        if self._has_result(plan):
-            self.begun = "result"
-            self.say(keyed(_("The run with this plan has ended. `⏎` shows its result, `n` starts a new run.")))
-        else:
-            self._ask()
-
-    def _has_result(self, plan: Plan) -> bool:
-        """Whether the last run had the same plan, and the wizard has its result."""
-        running = self.wizard.running
-        before = self.wizard.measured
-        if self.wizard.taken_up or not self.wizard.result or not running or before is None:
-            return False
-        if running.run.path != self.wizard.result_path:
-            return False
-        return all(getattr(plan, name) == getattr(before, name) for name in SAME_RUN) and (
-            plan.target.path == before.target.path
-        )
+        self._ask()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        if action == "show":
-            return parameters == (self.begun,)
-        if action == "new_run":
-            return self.begun == "result"
-        if action == "forward" and (self.begun or self.problem):
+        if action == "result":
+            return self.wizard.result is not None
+        if action == "forward" and self.problem:
             return False
         return super().check_action(action, parameters)
 
-    def action_show(self, step: str) -> None:
-        """Visit the run of this plan, or its result."""
-        self.wizard.visit(step)
-
-    def action_new_run(self) -> None:
-        """Start a new run with the same plan, after the same questions."""
-        self.begun = ""
-        self._ask()
-        if not self._questions:
-            self.action_forward()
+    def action_result(self) -> None:
+        """Show the result of the last run again."""
+        self.wizard.visit("result")
 
     def action_back(self) -> None:
         if self.wizard.taken_up is None:

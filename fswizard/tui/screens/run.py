@@ -49,8 +49,7 @@ class RunScreen(StepScreen):
         "higher, the closer to the best result of that workload so far. Its shape is the throughput over time. The "
         "dotted line is the disk without a filesystem, where that was measured.\n\n"
         "x stops and keeps the results so far. l shows every program that ran, with its output. "
-        "L quits and leaves the run going: `fswizard watch` shows it again.\n\n"
-        "Click an earlier step to look around while the run continues."
+        "L quits and leaves the run going: `fswizard watch` shows it again."
     )
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "forward", N_("result")),
@@ -190,6 +189,8 @@ class RunScreen(StepScreen):
         over = self._run.state.ended is not None
         if action == "stop":
             return not over and not self._run.stopping
+        if action == "back":
+            return over or not self._run.stopping
         if action == "leave_alone":
             return not over and self._run.run.outlives
         if action == "forward":
@@ -209,9 +210,9 @@ class RunScreen(StepScreen):
         self.wizard.push_screen(LogScreen(self._run))
 
     def action_back(self) -> None:
-        """Ask whether to stop the run. Cleaning up may take minutes, in which other steps can be visited."""
-        if self._run.state.ended or self._run.stopping:
-            self.wizard.visit("purpose" if self.wizard.resumed else "review")
+        """Ask whether to stop the run; after it, go back to the review, or to the first step without choices."""
+        if self._run.state.ended:
+            self.wizard.visit("review" if self.choices.recipe else "purpose")
             return
         from fswizard.tui.screens.dialogs import LeaveScreen
 

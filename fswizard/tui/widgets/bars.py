@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from rich.cells import cell_len
-from textual import events
 from textual.app import ComposeResult
 from textual.binding import ActiveBinding, Binding
 from textual.content import Content
 from textual.screen import Screen
-from textual.style import Style
 from textual.widgets import Footer, Static
 from textual.widgets._footer import FooterKey
 
@@ -24,7 +22,7 @@ GAP = 2
 NAMES = {
     "enter": "⏎", "escape": "esc", "slash": "/", "question_mark": "?", "delete": "del",
     "up": "↑", "down": "↓", "right": "→", "pageup": "PgUp", "pagedown": "PgDn", "f1": "F1", "f2": "F2", "f3": "F3",
-    "f4": "F4",
+    "f4": "F4", "f5": "F5",
 }  # fmt: skip
 """Symbols of keys."""
 RANK = {"enter": 0, "escape": 2, "f1": 3}
@@ -108,19 +106,14 @@ def all_keys(screen: Screen[object]) -> str:
 
 
 class StepBar(Static, can_focus=False):
-    """Steps on one line; reachable steps can be clicked."""
+    """Steps on one line."""
 
     ALLOW_SELECT = False
 
-    def __init__(self, steps: Sequence[WizardStep], current: WizardStep, reachable: Sequence[str]) -> None:
+    def __init__(self, steps: Sequence[WizardStep], current: WizardStep) -> None:
         super().__init__(markup=False)
         self._steps = steps
         self._current = current
-        self._reachable = reachable
-
-    async def on_click(self, event: events.Click) -> None:
-        if step := event.style.meta.get("visit"):
-            await self.run_action(f"app.visit('{step}')")
 
     def render(self) -> Content:
         """As much as fits: the program's name with all steps, all steps, or the current step."""
@@ -139,8 +132,6 @@ class StepBar(Static, can_focus=False):
     def _step(self, step: WizardStep) -> Content:
         if step == self._current:
             return text(("● ", "bold $text-primary"), (_(step.title), "bold"))
-        done = self._steps.index(step) < self._steps.index(self._current)
-        if step.name not in self._reachable:
-            return text((f"{'✓' if done and self._current == self._steps[-1] else '○'} {_(step.title)}", "$muted"))
-        mark = ("✓ ", "$text-success") if done else ("◉ ", "$text-primary")
-        return text(mark, (_(step.title), "$muted")).stylize(Style.from_meta({"visit": step.name}))
+        if self._steps.index(step) < self._steps.index(self._current):
+            return text(("✓ ", "$text-success"), (_(step.title), "$muted"))
+        return text((f"○ {_(step.title)}", "$muted"))
