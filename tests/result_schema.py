@@ -22,6 +22,7 @@ def schema() -> str:
     found["$defs"] |= {"Filesystem": NAME, "Layout": NAME}
     for unused in ("Driver", "Feature", "Option", "Price"):
         found["$defs"].pop(unused, None)
+    found["$defs"]["Answer"]["properties"]["commands"] = {"type": "array", "items": {"type": "string"}}
     del found["$defs"]["Candidate"]["properties"]["mkfs_options"]
     return json.dumps(_unlimited(found), indent=2, ensure_ascii=False) + "\n"
 

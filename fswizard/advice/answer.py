@@ -9,7 +9,6 @@ from dataclasses import replace
 from itertools import combinations
 
 from fswizard.advice.choice import Choice, options, torn_between
-from fswizard.advice.commands import commands
 from fswizard.advice.phrasing import distance, more_text, percent, present
 from fswizard.language import N_, _, listing, n_, p_
 from fswizard.model.analysis import Answer, Dependence, Ratio, Summary, write_amplification
@@ -87,7 +86,6 @@ def make_answer(choice: Choice, doubts: Doubts, tables: Tables, summaries: Seque
         behind=tuple(name for name in choice.eligible if name not in choice.names),
         warning=warning,
         lines=tuple(line for line in lines if line),
-        commands=() if choice.kind == "open" else commands(choice.plan, choice.first.name),
     )
 
 

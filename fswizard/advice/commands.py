@@ -31,11 +31,14 @@ MOUNT_POINT = re.compile(r"(/[A-Za-z0-9_][A-Za-z0-9_.-]*)+")
 
 
 def commands(plan: Plan, name: str) -> tuple[str, ...]:
-    """Commands that format, and the fstab line if there is one; only the line if nothing needs formatting.
+    """Commands that format, and the fstab line if there is one; only the line if nothing needs formatting. None
+    without a name.
 
     They are built from the catalogue by the candidate's name: a result may come from anybody, and people paste
     these.
     """
+    if not name:
+        return ()
     point = plan.recipe.mount_point if MOUNT_POINT.fullmatch(plan.recipe.mount_point) else "/mnt/data"
     candidate = plan.candidate(name)
     if not _is_formatted(candidate):

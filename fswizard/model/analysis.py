@@ -278,9 +278,6 @@ class Answer:
     """For `open`: what more time would bring."""
     lines: tuple[str, ...] = ()
     """Lines below the verdict: the warning, the reasons, slower candidates, when to choose differently, flash wear."""
-    commands: tuple[str, ...] = ()
-    """mkfs line and fstab line of the first choice, ready to copy, with placeholders for device and directory. Empty
-    for `open`, as an open answer must not suggest formatting anything."""
 
     @property
     def sign(self) -> Sign:
@@ -298,8 +295,14 @@ class Answer:
         return self.choice[0] if self.choice else ""
 
     @property
+    def headline(self) -> str:
+        """`✓ Use XFS: 21 % faster than ext4 here, by at least 12 %`."""
+        sentence = f"{self.verdict}, {self.certainty}" if self.certainty else self.verdict
+        return f"{self.sign.glyph} {sentence}"
+
+    @property
     def recommended(self) -> str:
-        """The candidate to set up; empty for an open answer."""
+        """The candidate to set up; empty for an open answer, which must not suggest formatting anything."""
         return self.first if self.kind != "open" else ""
 
 

@@ -6,25 +6,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from fswizard.language import _
-from fswizard.model.analysis import SIGNS, Ratio, Sign, Verdict
+from fswizard.model.analysis import SIGNS, Answer, Ratio, Verdict
 from fswizard.model.units import ratio_text
-
-
-@dataclass(frozen=True, slots=True)
-class Answer:
-    """The answer that a report gives, and why."""
-
-    sign: Sign
-    verdict: str
-    certainty: str = ""
-    """How sure the verdict is; empty where it says that itself."""
-    lines: tuple[str, ...] = ()
-
-    @property
-    def headline(self) -> str:
-        """`✓ Use XFS: 21 % faster than ext4 here, by at least 12 %`."""
-        sentence = f"{self.verdict}, {self.certainty}" if self.certainty else self.verdict
-        return f"{self.sign.glyph} {sentence}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ import re
 import shlex
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
+from fswizard.advice.commands import commands
 from fswizard.language import N_, _, n_, p_
 from fswizard.model.analysis import Findings, Ratio, Summary, Verdict, write_amplification
 from fswizard.model.filesystem import Candidate
@@ -41,7 +42,6 @@ from fswizard.model.units import (
 )
 from fswizard.report.arrays import WHEN_A_DISK_FAILS, layout_texts
 from fswizard.report.blocks import (
-    Answer,
     Bar,
     Bullets,
     Chart,
@@ -81,7 +81,7 @@ def full(findings: Findings) -> Document:
     commands = tuple(shlex.join(command.argv) for command in plan.commands if command.candidate)
     measured = figures(findings)
     return (
-        answer(findings),
+        findings.answer,
         set_up(findings),
         measured,
         Bullets("", tuple(reason.text for reason in findings.reasons)),
@@ -102,7 +102,7 @@ def short(findings: Findings) -> Document:
     The table has the best candidates first, and as many workloads as fit into SHORT_LINES.
     """
     plan, charts = findings.result.plan, figures(findings).charts
-    top = answer(findings)
+    top = findings.answer
     selected = highlights(charts, max(SHORT_LINES - len(top.lines) - 5, LEAST_ROWS))
     ranked = [ratio.candidate for ratio in findings.analysis.standing]
     rest = [candidate.name for candidate in _ordered(findings)]
@@ -122,14 +122,9 @@ def short(findings: Findings) -> Document:
     )
 
 
-def answer(findings: Findings) -> Answer:
-    concluded = findings.answer
-    return Answer(concluded.sign, concluded.verdict, concluded.certainty, concluded.lines)
-
-
 def set_up(findings: Findings) -> Commands:
     """Commands that carry out the answer."""
-    return Commands(_(SET_UP), findings.answer.commands)
+    return Commands(_(SET_UP), commands(findings.result.plan, findings.answer.recommended))
 
 
 def attempt(findings: Findings, title: str = "") -> Commands:

@@ -7,6 +7,7 @@ import io
 from collections.abc import Iterator
 
 from fswizard.model.analysis import Findings
+from fswizard.report.content import set_up
 
 COLUMNS = ("round", "candidate", "workload", "metric", "value", "unit", "better", "primary", "status", "note")
 """`candidate` is empty for the bare device; `status` is ok, failed, timed-out or discarded;
@@ -24,7 +25,7 @@ def render(findings: Findings) -> str:
 
 def _rows(findings: Findings) -> Iterator[tuple[object, ...]]:
     result, answer = findings.result, findings.answer
-    for words in filter(None, (answer.verdict, answer.certainty, *answer.lines, *answer.commands)):
+    for words in filter(None, (answer.verdict, answer.certainty, *answer.lines, *set_up(findings).commands)):
         yield ("", "", "", "", "", "", "", "", "answer", _no_formula(words))
     for s in result.samples:
         status = "discarded" if s.round in result.discarded_rounds else s.status

@@ -7,12 +7,11 @@ from html import escape
 from pathlib import Path
 
 from fswizard.language import _, chosen
-from fswizard.model.analysis import LEVEL, SIGNS, Findings, Ratio
+from fswizard.model.analysis import LEVEL, SIGNS, Answer, Findings, Ratio
 from fswizard.model.units import ratio_text
 from fswizard.report import content
 from fswizard.report.axis import Axis
 from fswizard.report.blocks import (
-    Answer,
     Bar,
     Block,
     Bullets,

@@ -10,10 +10,12 @@ import json
 import msgspec
 
 from fswizard.model.analysis import Findings
+from fswizard.report.content import set_up
 
 
 def render(findings: Findings) -> str:
     found = msgspec.to_builtins(findings, enc_hook=str.__str__)  # a translated sentence is a subclass
+    found["answer"]["commands"] = set_up(findings).commands
     document = {"answer": found["answer"], **found}
     plan = document["result"]["plan"]
     for candidate in (*plan["candidates"], *plan["beside"]):

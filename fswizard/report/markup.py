@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from functools import partial
 
 from fswizard.language import N_, _
-from fswizard.model.analysis import Findings
+from fswizard.model.analysis import Answer, Findings
 from fswizard.report import content, layout, text
-from fswizard.report.blocks import Answer, Block, Bullets, Commands, Facts, Figures, Paragraph, Ratios, Table
+from fswizard.report.blocks import Block, Bullets, Commands, Facts, Figures, Paragraph, Ratios, Table
 
 FULL_REPORT = N_("Full report")
 

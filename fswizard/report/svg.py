@@ -87,7 +87,7 @@ def _picture(findings: Findings, style: str) -> str:
 
 def _head(findings: Findings) -> tuple[list[str], float]:
     """Disk and how it records, recipe, verdict and the lines below it, and where they end."""
-    answer, plan = content.answer(findings), findings.result.plan
+    answer, plan = findings.answer, findings.result.plan
     y, tone = 62.0, answer.sign.tone
     if plan.drive and plan.drive.model:
         model = plan.drive.model

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import zip_longest
 
-from fswizard.model.analysis import Findings
+from fswizard.model.analysis import Answer, Findings
 from fswizard.model.text import cells
 from fswizard.report import content
 from fswizard.report.blocks import (
-    Answer,
     Block,
     Bullets,
     Chart,

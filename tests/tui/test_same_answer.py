@@ -155,7 +155,7 @@ def test_figures_sentences_and_commands_are_the_same(make: Callable[[], Result])
     findings = conclude(make())
     charts = content.figures(findings).charts
     table = content.ratios(findings, charts).table
-    top = content.answer(findings)
+    top = findings.answer
     reasons = [reason.text for reason in findings.reasons]
     doubts = [doubt.text for doubt in findings.doubts]
     sentences = (top.verdict, *top.lines, *reasons, *doubts, *content.notes(findings))
@@ -167,7 +167,7 @@ def test_figures_sentences_and_commands_are_the_same(make: Callable[[], Result])
         assert [sentence for sentence in sentences if flat(sentence) not in joined] == [], room
         making = [line for line in text.partition("Commands of the run")[0].splitlines() if "mkfs." in line]
         for line in making:
-            copied = any(flat(command) in flat(line) for command in findings.answer.commands)
+            copied = any(flat(command) in flat(line) for command in content.set_up(findings).commands)
             assert "/dev/disk/by-id/DISK" not in line or copied, room
 
 

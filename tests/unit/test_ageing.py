@@ -17,6 +17,7 @@ from fswizard.model.plan import Plan
 from fswizard.model.result_file import encoded, lines
 from fswizard.recipes import find
 from fswizard.report import render
+from fswizard.report.content import set_up
 from fswizard.report.subject import attempt_command
 from fswizard.session import Choices, make_plan
 from tests.builders import make_plan as made_plan
@@ -73,5 +74,5 @@ def test_of_an_earlier_version_s_result_the_new_ones_beside_the_aged_ones_are_no
     assert findings.result.plan.beside == ()
     assert {sample.candidate for sample in findings.result.samples} == set(AGED)
     assert findings.answer.choice == ("xfs:aged",)
-    assert not any("aged" in command for command in findings.answer.commands)
+    assert not any("aged" in command for command in set_up(findings).commands)
     assert "xfs (aged)" in render(findings, "text", full=True).lower()

@@ -42,7 +42,7 @@ TEXT = whole(make_findings())
 def test_the_answer_comes_first_then_commands_and_every_fact() -> None:
     findings = make_findings()
     assert TEXT.startswith(f"✓ {findings.answer.verdict}, by at least 15 %")
-    assert all(command in TEXT for command in findings.answer.commands)
+    assert all(command in TEXT for command in content.set_up(findings).commands)
     facts = dict(content.facts(findings).rows)
     assert {"Disk", "Serial", "Recording", "Measured", "Rounds", "System", "Tools"} <= facts.keys()
     assert all(flat(value) in flat(TEXT) for value in facts.values())

@@ -131,6 +131,7 @@ class ResultScreen(StepScreen):
         self.query_one("#commands").border_title = _(content.SET_UP)
         self.weights = {workload.name: workload.weight for workload in self.result.plan.recipe.workloads}
         self.needs = self.result.plan.needs
+        self._commands: tuple[str, ...] = ()
         self._rank()
         if (path := self.wizard.result_path) is not None:
             ask = partial(session.why_not, path)
@@ -195,8 +196,9 @@ class ResultScreen(StepScreen):
         stalls = " · ".join(content.worst_stalls(findings))
         self.query_one("#stalls", Facts).show([(_("Worst stall"), stalls)] if stalls else [])
         commands = self.query_one("#commands", Static)
-        commands.display = bool(findings.answer.commands)
-        commands.update(lines(text((command, "$text-primary")) for command in findings.answer.commands))
+        self._commands = content.set_up(findings).commands
+        commands.display = bool(self._commands)
+        commands.update(lines(text((command, "$text-primary")) for command in self._commands))
         self.watch_detailed()
 
     def watch_why_not(self) -> None:
@@ -220,7 +222,7 @@ class ResultScreen(StepScreen):
             "resume": self.why_not == "" and not self.adjusting,
             "forward": answer is not None,
             "set_up": answer is not None and bool(answer.recommended) and not self.wizard.banner,
-            "copy": answer is not None and (parameters == ("post",) or bool(answer.commands)),
+            "copy": answer is not None and (parameters == ("post",) or bool(self._commands)),
         }
         return possible[action] if action in possible else super().check_action(action, parameters)
 
@@ -250,7 +252,7 @@ class ResultScreen(StepScreen):
         from fswizard.sharing import export
 
         assert self.findings is not None
-        copied = "\n".join(self.findings.answer.commands)
+        copied = "\n".join(self._commands)
         message = _("The commands are in the clipboard, where the terminal allows it.")
         if what == "post":
             copied = str(export(self.findings.result, POST))
