@@ -190,16 +190,12 @@ def from_json(value: Any) -> Any:
     return message
 
 
-def _translation() -> gettext.NullTranslations:
-    return _UNTRANSLATED if _in_english.get() else _reader.translation
-
-
 def _made(english: str, fields: Mapping[str, object], plural: str = "", context: str = "") -> Message:
     """`english` in the reader's language, with its fields filled in, those that are messages in that language, too.
 
     What is filled in is not looked at again, and no field is formatted: messages come from files of others.
     """
-    translation = _translation()
+    translation = _UNTRANSLATED if _in_english.get() else _reader.translation
     values = {name: _(value) if isinstance(value, Message) else str(value) for name, value in fields.items()}
     if plural:
         count = fields["count"]

@@ -17,7 +17,7 @@ from fswizard.model.units import speed_text
 Names = tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Choice:
     """The candidates of a run, classified by whether they may be recommended."""
 
@@ -35,24 +35,23 @@ class Choice:
     in_memory: Names = ()
     """Measured candidates that cached direct writes in memory and so cannot be compared with the others."""
 
-    @property
-    def plan(self) -> Plan:
-        return self.result.plan
+    plan: Plan = field(init=False)
+    first: Candidate = field(init=False)
+    """The candidate to use; only with `names`."""
+    others: list[str] = field(init=False)
+    """Eligible candidates without the first choice."""
+    tests: list[Workload] = field(init=False)
+    """The workloads with weight."""
+    unit: str = field(init=False)
+    """Unit for the wording of overall speeds: that of rates if all tests have one."""
 
-    @property
-    def first(self) -> Candidate:
-        """The candidate to use; requires `names`."""
-        return self.plan.candidate(self.names[0])
-
-    @property
-    def others(self) -> list[str]:
-        """Eligible candidates without the first choice."""
-        return [name for name in self.eligible if name != self.names[0]]
-
-    @property
-    def tests(self) -> list[Workload]:
-        """The workloads with weight."""
-        return [workload for workload in self.plan.recipe.workloads if workload.weight > 0]
+    def __post_init__(self) -> None:
+        self.plan = self.result.plan
+        if self.names:
+            self.first = self.plan.candidate(self.names[0])
+        self.others = [name for name in self.eligible if name not in self.names[:1]]
+        self.tests = [workload for workload in self.plan.recipe.workloads if workload.weight > 0]
+        self.unit = "1/s" if all(test.metric.unit.endswith("/s") for test in self.tests) else "s"
 
     def title(self, name: str) -> str:
         return self.plan.candidate(name).title
@@ -68,11 +67,6 @@ class Choice:
         """The tests in which the first choice was compared with a rival, with its ratio to the rival."""
         parts = [(test, self.analysis.at_workload(self.names[0], rival, test.name)) for test in self.tests]
         return [(test, ratio) for test, ratio in parts if ratio]
-
-    @property
-    def unit(self) -> str:
-        """Unit for the wording of overall speeds: that of rates if all tests have one."""
-        return "1/s" if all(test.metric.unit.endswith("/s") for test in self.tests) else "s"
 
     def speed(self, ratio: float) -> str:
         """An overall ratio as text: `21 % faster`."""

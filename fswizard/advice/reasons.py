@@ -21,13 +21,14 @@ def reasons(choice: Choice, summaries: Sequence[Summary]) -> tuple[Reason, ...]:
     """Advantages and costs of the choice, excluded candidates, and how to use the choice."""
     if choice.result.outcome == "failed":
         return ()
+    use = fstab_advice(choice.plan, choice.names[0]) if choice.names else ""
     return (
         *_excluded(choice),
         *_torn(choice),
         *_against_rival(choice),
         *_saves(choice, summaries),
         *_encryption(choice),
-        *_usage(choice),
+        *([Reason("use", use)] if use else []),
     )
 
 
@@ -147,8 +148,3 @@ def _encryption(choice: Choice) -> Iterator[Reason]:
                 text = N_("On this processor, {candidate} is as fast as {plain} without.")
             text = _(text, candidate=candidate.title, speed=choice.speed(pair.ratio), plain=choice.title(plain))
             yield Reason("encryption", text)
-
-
-def _usage(choice: Choice) -> Iterator[Reason]:
-    if choice.names and (text := fstab_advice(choice.plan, choice.names[0])):
-        yield Reason("use", text)

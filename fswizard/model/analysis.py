@@ -6,7 +6,7 @@ import math
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import combinations
+from itertools import combinations, permutations
 from typing import Literal
 
 from fswizard.language import N_, _
@@ -75,10 +75,6 @@ class Ratio:
     def differs(self) -> bool:
         """Whether one of the two is proven faster."""
         return self.verdict in ("faster", "slower")
-
-    def within(self, limit: float) -> bool:
-        """Whether the interval lies between 1/limit and `limit`."""
-        return self.reach <= limit - 1
 
     @property
     def reach(self) -> float:
@@ -165,21 +161,20 @@ class Analysis:
         pair = (one, other)
         return next((d for d in self.dependences if (d.lead.candidate, d.lead.baseline) == pair), None)
 
-    def beats(self, one: str, other: str) -> bool:
-        """Whether `one` is proven faster than `other`, also with any single test removed."""
-        pair = self.pair(one, other)
-        return pair is not None and pair.verdict == "faster" and self.dependence(one, other) is None
-
     def unbeaten(self, among: Sequence[str]) -> tuple[str, ...]:
-        """Candidates of `among` that no other one of `among` beats, in their order; at least one unless `among` is
-        empty."""
-        unbeaten = tuple(name for name in among if not any(self.beats(other, name) for other in among))
-        return unbeaten or tuple(among[:1])
+        """Candidates of `among` than which no other one of `among` is proven faster, also with any single test
+        removed, in their order; at least one unless `among` is empty."""
+        beaten = set()
+        for one, other in permutations(among, 2):
+            pair = self.pair(one, other)
+            if pair and pair.verdict == "faster" and self.dependence(one, other) is None:
+                beaten.add(other)
+        return tuple(name for name in among if name not in beaten) or tuple(among[:1])
 
     def all_within(self, among: Sequence[str], limit: float = ALIKE) -> bool:
         """Whether `among` has at least two candidates and all their pairs are proven to lie within `limit`."""
         pairs = [self.pair(one, other) for one, other in combinations(among, 2)]
-        return bool(pairs) and all(pair is not None and pair.within(limit) for pair in pairs)
+        return bool(pairs) and all(pair is not None and pair.reach <= limit - 1 for pair in pairs)
 
 
 @dataclass(frozen=True, slots=True)

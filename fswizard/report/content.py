@@ -71,6 +71,14 @@ from fswizard.report.writes import written_text
 SET_UP = N_("How to set it up")
 WORST_STALL = N_("worst stall")
 FAILED, DOUBTS = N_("Failed"), N_("Doubts")
+COUNTED = {
+    "operations": p_("counted by a rate", "operations"),
+    "reads": p_("counted by a rate", "reads"),
+    "writes": p_("counted by a rate", "writes"),
+    "accesses": p_("counted by a rate", "accesses"),
+    "saves": p_("counted by a rate", "saves"),
+}
+"""What a rate counts, as `Job.counts` names it."""
 SHORT_LINES, LEAST_ROWS = 12, 2
 """Lines of a short report, and rows of its table at least."""
 
@@ -104,10 +112,10 @@ def short(findings: Findings) -> Document:
     plan, charts = findings.result.plan, figures(findings).charts
     top = findings.answer
     selected = highlights(charts, max(SHORT_LINES - len(top.lines) - 5, LEAST_ROWS))
-    ranked = [ratio.candidate for ratio in findings.analysis.standing]
-    rest = [candidate.name for candidate in _ordered(findings)]
+    ranked = [ratio.candidate for ratio in findings.analysis.overall]
+    every = dict.fromkeys((*ranked, findings.baseline, *(candidate.name for candidate in plan.candidates)))
     cells = [{bar.candidate: bar.marked for bar in chart.bars} for chart in selected]
-    names = [name for name in dict.fromkeys((*ranked, *rest)) if any(name in row for row in cells)]
+    names = [name for name in every if any(name in row for row in cells)]
     rows = [(chart.title, *(row.get(name, "–") for name in names)) for chart, row in zip(selected, cells)]
     header = (_("Test"), *(plan.candidate(name).title for name in names))
     baseline = plan.candidate(findings.baseline).title
@@ -243,14 +251,7 @@ def _bars(findings: Findings, workload: Workload) -> Iterator[Bar]:
     medians = {c.name: known[c.name] for c in plan.candidates if c.name in known and c.name not in failed}
     names = sorted(medians, key=medians.__getitem__, reverse=higher)
     best = medians[names[0]] if names else 0.0
-
-    def figure(value: float) -> str:
-        return figure_text(value, workload.metric.unit, counted(workload.job.counts))
-
-    def scaled(value: float) -> float:
-        better, other = (value, best) if higher else (best, value)
-        return better / other if other else 1.0
-
+    counts = COUNTED.get(workload.job.counts, workload.job.counts)
     for name in names:
         candidate, ratio = plan.candidate(name), verdicts.get(name)
         verdict: Verdict = ratio.verdict if ratio else "open"
@@ -261,30 +262,22 @@ def _bars(findings: Findings, workload: Workload) -> Iterator[Bar]:
             remark = speed_text(ratio.ratio, workload.metric.unit)
         if workload.job.direct and name in result.cached_in_memory:
             remark, verdict = p_("beside a figure", "in memory"), "open"
-        rounds = tuple(
-            RoundFigure(s.round, figure(s.value), scaled(s.value))
-            for s in result.samples
-            if s.primary and s.status == "ok" and (s.candidate, s.workload) == (name, workload.name)
-            if s.round not in result.discarded_rounds
-        )
+        values = [(0, medians[name])]
+        for s in result.samples:
+            counted = s.primary and s.status == "ok" and s.round not in result.discarded_rounds
+            if counted and (s.candidate, s.workload) == (name, workload.name):
+                values.append((s.round, s.value))
+        figures = []
+        for number, value in values:
+            better, other = (value, best) if higher else (best, value)
+            length = better / other if other else 1.0
+            figures.append(RoundFigure(number, figure_text(value, workload.metric.unit, counts), length))
+        median, *rounds = figures
         kind = key_of(candidate.filesystem.name)
-        median = medians[name]
-        yield Bar(name, candidate.title, kind, figure(median), scaled(median), remark, verdict, rounds)
+        yield Bar(name, candidate.title, kind, median.figure, median.length, remark, verdict, tuple(rounds))
     for name, ratio in failed.items():
         candidate = plan.candidate(name)
         yield Bar(name, candidate.title, key_of(candidate.filesystem.name), "", 0.0, ratio.why, "failed")
-
-
-def counted(things: str) -> str:
-    """What a rate counts, as `Job.counts` names it."""
-    known = {
-        "operations": p_("counted by a rate", "operations"),
-        "reads": p_("counted by a rate", "reads"),
-        "writes": p_("counted by a rate", "writes"),
-        "accesses": p_("counted by a rate", "accesses"),
-        "saves": p_("counted by a rate", "saves"),
-    }
-    return known.get(things, things)
 
 
 def highlights(charts: Sequence[Chart], count: int) -> tuple[Chart, ...]:

@@ -282,7 +282,7 @@ def test_a_lead_that_one_test_makes_depends_on_it_and_beats_nobody() -> None:
     analysis = analyse(leads_at({"search": 3.2, "copy": 1.0, "unpack": 1.01, "save": 0.99}))
     (dependence,) = analysis.dependences
     assert (dependence.tests, dependence.rest.verdict) == (("search",), "alike")
-    assert the(analysis, "xfs").verdict == "faster" and not analysis.beats("xfs", "ext4")
+    assert the(analysis, "xfs").verdict == "faster" and analysis.unbeaten(("ext4", "xfs")) == ("ext4", "xfs")
     assert analysis.leaders == ("xfs", "ext4") and analysis.dropped == ()
     assert analyse(leads_at({"search": 1.3, "copy": 1.25, "save": 1.3})).leaders == ("xfs",)
     assert analyse(leads_at({"search": 3.2})).dependences == (), "one test alone is what was asked"
