@@ -135,17 +135,6 @@ def test_an_answer(case: Case) -> None:
         assert found.lines[0] in {doubt.text for doubt in case.fields["doubts"]}
 
 
-def test_a_lead_that_rests_on_a_test_is_not_called_open() -> None:
-    """Three of which the first beats the others, but not without one test each."""
-    tests = (
-        noisy({"ext4": 100, "xfs": 100, "btrfs": 100}, 0.03),
-        noisy({"ext4": 1, "xfs": 1, "btrfs": 3}, 0.03, seed=8),
-        noisy({"ext4": 1, "xfs": 3, "btrfs": 1}, 0.03, seed=9),
-    )
-    found = answer(*tests)
-    assert (found.kind, found.choice[0], len(found.choice)) == ("depends", "ext4", 3)
-
-
 @pytest.mark.parametrize(("drive", "lines"), [("nvme", 1), ("hdd", 0)])
 def test_on_flash_the_answer_says_which_candidate_writes_much_more(drive: str, lines: int) -> None:
     samples = tuple(
@@ -185,12 +174,6 @@ def test_what_a_choice_gains_and_what_it_costs_also_where_it_is_the_baseline() -
     assert texts(result, "cost") == ["Delete: 40 % slower than ext4."]
     result = run({"ext4": (300.0,) * 4, "xfs": (100.0,) * 4})
     assert texts(result, "speed") == ["Faster than XFS: Write (3× as fast)."]
-
-
-def test_reasons_name_needs_risks_and_where_mount_options_go() -> None:
-    assert any("XFS" in text and "checksums" in text for text in texts(run(CLEAR, needs=("checksums",)), "excluded"))
-    assert len(texts(run({"ext4": (100.0,) * 4, "ext4:noatime": (200.0,) * 4}), "use")) == 1
-    assert len(texts(run(noisy({"ext4": 100, "ext4:nobarrier": 200, "xfs": 120})), "excluded")) == 1
 
 
 @pytest.mark.parametrize(
@@ -282,16 +265,6 @@ def test_an_array_with_a_disk_missing_in_an_earlier_result_is_reported_and_never
 
 
 # Weights and needs
-
-
-def test_other_weights_and_needs_rank_anew() -> None:
-    result = run(WRITES, {"ext4": (10.0,) * 4, "xfs": (80.0,) * 4})
-    assert conclude(result).first == "ext4"
-    assert conclude(result, weights={"delete": 0}).answer.choice == ("xfs",)
-    assert conclude(run(CLEAR, needs=("checksums",)), needs=()).answer.choice == ("xfs",)
-    doubts = (Doubt("on-battery", "Battery."), Doubt("few-rounds", "As the run said."))
-    result = make_result({"ext4": (100.0,), "xfs": (110.0,)}, doubts=doubts)
-    assert [doubt.code for doubt in conclude(result).doubts] == ["on-battery", "few-rounds"]
 
 
 @pytest.mark.parametrize(

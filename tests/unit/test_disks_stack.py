@@ -11,7 +11,7 @@ import pytest
 from fswizard.disks import as_root, stack
 from fswizard.disks.arc import Arc
 from fswizard.disks.root import RootDisk
-from fswizard.disks.stack import find_array, find_volume, parse_pool_errors, reclaim, until_free, uuid_of
+from fswizard.disks.stack import find_array, find_volume, reclaim, until_free, uuid_of
 from fswizard.errors import Missing, Refused
 from fswizard.filesystems import commands, parse_candidate
 from fswizard.filesystems.commands import DeviceNames
@@ -41,18 +41,6 @@ config:
 errors: 1 data errors, use '-v' for a list
 """
 """`zpool status -p` of OpenZFS 2.1.11, after a file was read that somebody had changed on the disk."""
-SUSPENDED = """\
-  pool: fswizard-0123456789abcdef
- state: SUSPENDED
-  scan: none requested
-config:
-
-\tNAME                         STATE     READ WRITE CKSUM
-\tfswizard-0123456789abcdef    ONLINE       0     0     0
-\t  disk                       ONLINE       3    12     0
-
-errors: 7 data errors, use '-v' for a list
-"""
 MDADM = """
 echo "$*" >> {log}
 case "$1" in --config*) echo 'mdadm: --config does not set the mode' >&2; exit 2 ;; esac
@@ -63,12 +51,6 @@ ZPOOL = 'echo "zpool $*" >> {log}; case $1 in list) echo tank; echo {name} ;; es
 
 def words(*argvs: commands.Command) -> list[str]:
     return [" ".join(argv) for argv in argvs]
-
-
-def test_errors_are_the_highest_of_each_column() -> None:
-    assert [*parse_pool_errors(DAMAGED).values()] == [0, 0, 2, 1]
-    assert [*parse_pool_errors(SUSPENDED).values()] == [3, 12, 0, 7]
-    assert set(parse_pool_errors("no pools available").values()) == {0}
 
 
 def blocks(root: Path, **members: tuple[str, ...]) -> None:

@@ -231,17 +231,6 @@ def test_a_filesystem_is_usable_with_kernel_mkfs_and_its_fuse_program(machine: P
     assert availability(catalogue()["ntfs-3g"]).usable
 
 
-def test_zfs_takes_the_kernels_module_and_the_programs_of_openzfs(machine: Path) -> None:
-    zfs = catalogue()["zfs"]
-    for name in ("zpool", "zfs", "zfs-fuse"):
-        make_program(machine / "bin", name, "")
-    assert not availability(zfs).usable
-    make_machine(machine, proc__filesystems="nodev\tfuse\nnodev\tzfs\n")
-    assert availability(zfs).package == "zfsutils-linux"
-    make_program(machine / "bin", "mount.zfs", "")
-    assert availability(zfs).usable
-
-
 def test_a_volume_takes_the_kernels_module_its_program_and_the_one_that_closes_it(machine: Path) -> None:
     luks = layouts()["luks"]
     make_machine(machine, proc__filesystems="\text4\n")
