@@ -16,7 +16,7 @@ from fswizard.disks.disk import succeeded
 from fswizard.drives.machine import HERE
 from fswizard.drives.topology import devices_at
 from fswizard.errors import Refused, RunFailed
-from fswizard.filesystems.commands import copy, make_image
+from fswizard.filesystems.commands import IMAGE_UNIT_BYTES, copy
 from fswizard.language import _
 from fswizard.model.text import safe
 from fswizard.progress.emitter import Emitter
@@ -62,11 +62,11 @@ class ScratchFile:
 
         Raises RunFailed if the disk is full or fails, and Refused if the filesystem compresses or omits the zeros.
         """
-        reserve, fill = make_image(self.size_bytes, self.path)
-        reserved = await self._finish(reserve)
+        reserved = await self._finish(("fallocate", "--length", str(self.size_bytes), self.path))
         if os.strerror(errno.EOPNOTSUPP) not in reserved.output:  # as on ext2 and ext3
             self._succeeded(reserved)
-        argv = (*fill, IN_PLACE)
+        blocks = f"count={self.size_bytes // IMAGE_UNIT_BYTES}"
+        argv = ("dd", "if=/dev/zero", f"of={self.path}", "bs=4M", blocks, "oflag=direct", IN_PLACE)
         emitter.command_begins(argv)
         process = await commands.start(argv, pass_fds=(self.descriptor,))
         ended = asyncio.ensure_future(process.wait())

@@ -22,6 +22,7 @@ from fswizard.errors import Missing, Refused, RunFailed
 from fswizard.filesystems import commands
 from fswizard.filesystems.commands import Command
 from fswizard.language import _
+from fswizard.model.layout import DMSETUP
 from fswizard.system import clock
 from fswizard.system.block_device import look_at, path_of
 from fswizard.system.process import Finished
@@ -135,15 +136,16 @@ async def stop_array(array: str, members: Sequence[str]) -> None:
                 lock = os.open(path_of(look_at(member).disk), os.O_RDONLY | os.O_CLOEXEC)
                 undo.callback(os.close, lock)
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        stop, *forget = commands.stop_array(path_of(array), [path_of(member) for member in members])
+        stop = ("mdadm", "--stop", commands.WITHOUT_CONFIGURATION, path_of(array))
         succeeded(await until_free(stop), RunFailed)
-        for command in forget:
-            await until_free(command)  # fails for a missing member
+        for member in members:
+            forget = ("mdadm", "--zero-superblock", commands.WITHOUT_CONFIGURATION, path_of(member))
+            await until_free(forget)  # fails for a missing member
 
 
 async def close_volume(name: str) -> None:
     if find_volume(name):
-        succeeded(await as_root.finish(commands.close_volume(name)), RunFailed)
+        succeeded(await as_root.finish((DMSETUP, "remove", "--retry", name)), RunFailed)
 
 
 async def destroy_pool(name: str) -> None:

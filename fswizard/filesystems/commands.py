@@ -12,8 +12,7 @@ from dataclasses import dataclass
 
 from fswizard.filesystems import mounting as grammar
 from fswizard.model.filesystem import Candidate
-from fswizard.model.layout import DMSETUP, Array
-from fswizard.model.units import binary_size_text
+from fswizard.model.layout import Array
 
 Command = tuple[str, ...]
 Commands = tuple[Command, ...]
@@ -65,13 +64,6 @@ class DeviceNames:
     """Label of a filesystem for permanent use."""
 
 
-def make_image(size_bytes: int, image: str) -> Commands:
-    """Commands that allocate an image and write all of it."""
-    blocks = f"count={size_bytes // IMAGE_UNIT_BYTES}"
-    fill = ("dd", "if=/dev/zero", f"of={image}", "bs=4M", blocks, "oflag=direct")
-    return (("fallocate", "--length", binary_size_text(size_bytes), image), fill)
-
-
 def wipe(path: str) -> Command:
     """Erase all signatures of a device."""
     return ("wipefs", "--all", path)
@@ -117,7 +109,9 @@ def mount(candidate: Candidate, names: DeviceNames, uid: int, gid: int) -> Comma
     before: Commands = ()
     after: Commands = ()
     if candidate.filesystem.pool:
-        source, before = names.name, (import_pool(names.name),)
+        source = names.name
+        # -N mounts no dataset
+        before = (("zpool", "import", "-N", *POOL_OPTIONS, "-d", pool_directory(source), source),)
     elif candidate.array and not candidate.below:
         # With its devices listed, btrfs scans no others.
         options += [f"device={path}" for path in names.devices[1:]]
@@ -163,12 +157,6 @@ def create_array(names: DeviceNames, array: Array, copied: bool) -> Command:
     return ("mdadm", "--create", f"/dev/md/{names.name}", *run_options, *shape, *names.devices)
 
 
-def stop_array(array: str, paths: Sequence[str]) -> Commands:
-    """Stop an array and erase its metadata on the members."""
-    forget = (("mdadm", "--zero-superblock", WITHOUT_CONFIGURATION, path) for path in paths)
-    return (("mdadm", "--stop", WITHOUT_CONFIGURATION, array), *forget)
-
-
 def encrypt(names: DeviceNames, array: Array, copied: bool) -> Commands:
     """Make an encrypted volume on the device and open it; the commands ask for a passphrase.
 
@@ -190,10 +178,6 @@ def encrypt(names: DeviceNames, array: Array, copied: bool) -> Commands:
 
 def volume_path(name: str) -> str:
     return f"/dev/mapper/{name}"
-
-
-def close_volume(name: str) -> Command:
-    return (DMSETUP, "remove", "--retry", name)
 
 
 def crypttab_line(name: str, device: str, volume: Array) -> str:
@@ -235,11 +219,6 @@ def create_pool(names: DeviceNames, arguments: Command, array: Array | None, cop
     for option in (*POOL_PROPERTIES, f"{POOL_MARK}={names.name}"):
         marks += ["-O", option]
     return (("zpool", "create", *marks, *arguments, names.name, *vdevs), export_pool(names.name))
-
-
-def import_pool(name: str) -> Command:
-    """Import a pool, with `-N` so that no dataset is mounted."""
-    return ("zpool", "import", "-N", *POOL_OPTIONS, "-d", pool_directory(name), name)
 
 
 def export_pool(name: str) -> Command:

@@ -49,11 +49,12 @@ class Tree:
         """Lines of a table such as /proc/swaps, split at newlines only, as mount points may contain others."""
         return self.bytes(path).decode("utf-8", "surrogateescape").split("\n")
 
-    def number(self, path: str, default: int = 0) -> int:
+    def number(self, path: str) -> int:
+        """Content of a file as a number; 0 if it is none."""
         try:
             return int(self.bytes(path))
         except ValueError:
-            return default
+            return 0
 
     def names(self, path: str) -> tuple[str, ...]:
         """Entries of a directory, sorted."""

@@ -69,21 +69,19 @@ def no_answer(program: str) -> NoAnswer:
     )
 
 
-async def finish(
-    argv: Sequence[str], *, limit_s: float = LIMIT_S, cwd: str | None = None, pass_fds: Sequence[int] = ()
-) -> Finished:
-    """Run a program to its end. Raises RunFailed if it takes longer than `limit_s`."""
-    return await ended(await commands.start(argv, cwd=cwd, pass_fds=pass_fds), argv[0], limit_s)
+async def finish(argv: Sequence[str], *, cwd: str | None = None, pass_fds: Sequence[int] = ()) -> Finished:
+    """Run a program to its end. Raises RunFailed if it takes longer than `LIMIT_S`."""
+    return await ended(await commands.start(argv, cwd=cwd, pass_fds=pass_fds), argv[0])
 
 
-async def ended(process: Process, program: str, limit_s: float = LIMIT_S) -> Finished:
-    """Wait for a program. Kills it and raises RunFailed if it takes longer than `limit_s`."""
+async def ended(process: Process, program: str) -> Finished:
+    """Wait for a program. Kills it and raises RunFailed if it takes longer than `LIMIT_S`."""
     try:
-        return await within(limit_s, process.wait())
+        return await within(LIMIT_S, process.wait())
     except asyncio.TimeoutError:
         await end(process, program)
         raise RunFailed(
-            _("{program} did not end within {limit} s.", program=program, limit=number(f"{limit_s:g}")),
+            _("{program} did not end within {limit} s.", program=program, limit=number(f"{LIMIT_S:g}")),
             _("The disk may be failing."),
         ) from None
     except asyncio.CancelledError:

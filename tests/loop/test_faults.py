@@ -215,7 +215,7 @@ async def test_a_run_on_a_disk_that_never_answers_again_ends_by_itself(
         def limit_s(job: FioJob) -> float:
             if [sample for sample in session.result.samples if sample.round == 2]:
                 host.hang()
-                monkeypatch.setattr(timeouts.ended, "__defaults__", (0.5,))  # fio may have written nothing yet
+                monkeypatch.setattr(timeouts, "LIMIT_S", 0.5)  # fio may have written nothing yet
                 return 0.5
             return 600.0
 
