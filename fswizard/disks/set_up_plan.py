@@ -29,7 +29,6 @@ from fswizard.filesystems import mounting as grammar
 from fswizard.filesystems.commands import LABELS
 from fswizard.language import _, in_english
 from fswizard.model.codec import to_json
-from fswizard.model.drive import Drive
 from fswizard.model.filesystem import Candidate
 from fswizard.model.plan import Plan
 from fswizard.model.text import safe
@@ -113,13 +112,6 @@ def plan_set_up(candidate: Candidate, path: str, choices: SetUpChoices) -> SetUp
         candidate, choices, on_machine, target.path, target.title, device, target.facts.probed.type,
         losses(target), target.empty, target.kind, target.identifiers, listed,
     )  # fmt: skip
-
-
-def set_up_on(candidate: Candidate, choices: SetUpChoices, name: str, drive: Drive) -> SetUpPlan:
-    """Plan for an empty disk on another machine. It has no identifiers, so it can be shown but not carried out."""
-    device = Device(name, name, "", size_bytes=drive.size_bytes)
-    candidate = chosen_set_up(candidate, choices)
-    return SetUpPlan(candidate, choices, Here(), device.path, f"{name} ({drive.model})", device)
 
 
 def require_confirmed(plan: SetUpPlan, typed: str) -> None:

@@ -8,10 +8,11 @@ from dataclasses import replace
 import pytest
 
 from fswizard.disks import set_up_plan
-from fswizard.disks.set_up import SetUpChoices
-from fswizard.disks.set_up_plan import SetUpDone, SetUpPlan, set_up_on
+from fswizard.disks.set_up import Here, SetUpChoices, chosen_set_up
+from fswizard.disks.set_up_plan import SetUpDone, SetUpPlan
 from fswizard.errors import Refused, RunFailed
 from fswizard.model.filesystem import Candidate
+from fswizard.system.block_device import Device
 from fswizard.tui.app import FswizardApp
 from tests.fakes.wizard import NEW, OLD, FakeMachine, app
 
@@ -35,7 +36,10 @@ class SettingUp:
     def plan(self, candidate: Candidate, path: str, choices: SetUpChoices) -> SetUpPlan:
         if choices.mount_point == "/mnt/taken":
             raise Refused("/etc/fstab has /mnt/taken already.", "Choose another mount point.")
-        return replace(set_up_on(candidate, choices, NEW.name, NEW), identifiers=(NEW.serial,), kind="serial number")
+        device = Device(NEW.name, NEW.name, "", size_bytes=NEW.size_bytes)
+        made = chosen_set_up(candidate, choices)
+        plan = SetUpPlan(made, choices, Here(), device.path, f"{NEW.name} ({NEW.model})", device)
+        return replace(plan, identifiers=(NEW.serial,), kind="serial number")
 
     def set_up(self, plan: SetUpPlan, typed: str) -> Iterator[str | SetUpDone]:
         self.asked.append(plan)
