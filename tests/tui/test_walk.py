@@ -371,7 +371,7 @@ async def test_what_the_answer_rests_on_is_one_key_behind_it_and_weights_and_nee
         screen = pilot.app.screen
         assert isinstance(screen, ResultScreen)
         assert "Faster than ext4:" not in screen_text(pilot.app)
-        await pilot.press("d")
+        await pilot.press("d", "pagedown")
         await shows(pilot, "Faster than ext4:")
         await pilot.press("escape")
         await until(pilot, lambda: "Faster than ext4:" not in screen_text(pilot.app), "the answer")
