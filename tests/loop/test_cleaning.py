@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -16,47 +15,32 @@ from tests.unit.test_journal import left_behind
 pytestmark = [pytest.mark.root, pytest.mark.loop]
 
 
-@dataclass(frozen=True)
-class Disk:
-    device: str
-    place: Path
-
-    def mount(self) -> None:
-        run("mount", self.device, str(self.place))
-
-    def umount(self) -> None:
-        run("umount", str(self.place))
-
-
-@pytest.fixture
-def disk(bench: Bench) -> Disk:
+def test_what_lies_on_a_disk_that_is_not_mounted_is_removed_once_it_is(bench: Bench, tmp_path: Path) -> None:
     device = bench.made("mkfs.ext4", "-q").path
-    return Disk(device, bench.mount(device))
-
-
-def test_what_lies_on_a_disk_that_is_not_mounted_is_removed_once_it_is(disk: Disk, tmp_path: Path) -> None:
-    away, here = left_behind(disk.place), left_behind(tmp_path)
-    disk.umount()
+    place = bench.mount(device)
+    away, here = left_behind(place), left_behind(tmp_path)
+    run("umount", str(place))
     done = fswizard("clean")
     assert done.returncode == ExitCode.RUN_FAILED
     assert f"The disk with {away} is not mounted." in done.stderr
     assert done.stdout.startswith(f"removed {here} (")
-    run("mount", "-t", "tmpfs", "none", str(disk.place))
+    run("mount", "-t", "tmpfs", "none", str(place))
     with pytest.raises(RunFailed, match="is not mounted"):  # another one is
         journal.clean(journal.leftovers()[0])
-    disk.umount()
-    disk.mount()
+    run("umount", str(place))
+    run("mount", device, str(place))
     assert journal.clean(journal.leftovers()[0]) == ()
     assert not away.exists() and journal.leftovers() == ()
 
 
-def test_what_is_mounted_below_a_runs_directory_is_left_alone(disk: Disk, tmp_path: Path) -> None:
-    (disk.place / "precious").write_text("mine")
+def test_what_is_mounted_below_a_runs_directory_is_left_alone(bench: Bench, tmp_path: Path) -> None:
+    place = bench.mount(bench.made("mkfs.ext4", "-q").path)
+    (place / "precious").write_text("mine")
     made = left_behind(tmp_path)
     (made / "below").mkdir()
-    run("mount", "--bind", str(disk.place), str(made / "below"))
+    run("mount", "--bind", str(place), str(made / "below"))
     with pytest.raises(RunFailed, match=f"Something is mounted below {made}"):
         journal.clean(journal.leftovers()[0])
-    assert (disk.place / "precious").read_text() == "mine"
+    assert (place / "precious").read_text() == "mine"
     run("umount", str(made / "below"))
     assert journal.clean(journal.leftovers()[0]) == ()

@@ -7,7 +7,6 @@ import os
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -82,18 +81,12 @@ def place(trusted: User) -> Iterator[Path]:
     shutil.rmtree(place)
 
 
-@pytest.fixture
-def seen(trusted: User, place: Path) -> dict[str, Any]:
-    """What programs that are measured for the user see and can do."""
-    found: dict[str, Any] = json.loads(trusted.run(LOOK, str(place), json.dumps(SCRIPTS), script=AS_ROOT).stdout)
-    return found
-
-
 def rights_in(status: str) -> dict[str, str]:
     return dict(line.split(":", 1) for line in status.splitlines() if ":" in line)
 
 
-def test_what_is_measured_has_no_rights_but_the_users_own(seen: dict[str, Any], trusted: User) -> None:
+def test_what_is_measured_has_no_rights_but_the_users_own_and_nobody_else_has_them(trusted: User, place: Path) -> None:
+    seen = json.loads(trusted.run(LOOK, str(place), json.dumps(SCRIPTS), script=AS_ROOT).stdout)
     for name in ("status", "plain"):
         status = rights_in(seen[name])
         assert {*status["Uid"].split()} == {str(trusted.uid)}, name
@@ -108,9 +101,6 @@ def test_what_is_measured_has_no_rights_but_the_users_own(seen: dict[str, Any], 
     assert "not permitted" in seen["signals"]
     refused = [line for line in seen["devices"].splitlines() if "ermi" in line or "must be" in line or "denied" in line]
     assert len(refused) == len(seen["devices"].splitlines()) >= 5, seen["devices"]
-
-
-def test_the_candidate_is_the_users_and_nobody_elses(seen: dict[str, Any], trusted: User) -> None:
     assert seen["files"].splitlines() == [f"{trusted.uid} 700", f"{trusted.uid} 644"]
     assert "Permission denied" in seen["others"]
     assert seen["image"] == trusted.uid, "quotas count it as the user's"
