@@ -79,50 +79,41 @@ def _udisks() -> str:
 
 _VM = ("qemu-system-x86_64", "mmdebstrap", "genext2fs")
 _UML = (str(kernel.SOURCES), "cc", "make", "flex", "bison", "bc")
-NEEDS: dict[str, tuple[str, Callable[[], str]]] = {
-    "root": ("needs root", _root),
-    "cgroup": ("limits memory", _cgroup),
-    "loop": ("formats and mounts loop devices", _loop),
-    "sudo": (
-        "gets root by sudo without a password",
-        _runs("sudo", "-n", "true", lack="no sudo without a password; install it, or run `sudo true` first"),
-    ),
-    "fio": ("measures with fio", _there("fio", package="fio")),
-    "xfs": ("makes XFS", _filesystem("xfs")),
-    "btrfs": ("makes btrfs", _filesystem("btrfs")),
-    "ntfs_3g": ("makes NTFS", _filesystem("ntfs-3g")),
-    "sfdisk": ("partitions a disk", _there("sfdisk", package="fdisk")),
-    "shellcheck": ("has a script checked", _there("shellcheck", package="shellcheck")),
-    "borg": ("backs up with borg", _there("borg", package="borgbackup")),
-    "rsync": ("copies with rsync", _there("rsync", package="rsync")),
-    "git": ("asks git", _there("git", package="git")),
-    "sqlite3": ("works with sqlite3", _there("sqlite3", package="sqlite3")),
-    "strace": ("watches system calls", _there("strace", package="strace")),
-    "dpkg": ("unpacks packages", _there("dpkg", "dpkg-deb", package="dpkg")),
-    "tmux": ("looks at a real terminal", _there("tmux", package="tmux")),
-    "cc": ("compiles C", _there("cc", package="gcc libc6-dev")),
-    "rsvg": ("draws an SVG", _there("rsvg-convert", package="librsvg2-bin")),
-    "chromium": ("shows a page in a browser", _there("chromium", package="chromium")),
-    "nbd": (
-        "simulates failing and slow disks",
-        _there("nbdkit", "nbdfuse", "/dev/fuse", package="nbdkit libnbd-bin fuse3"),
-    ),
-    "nbdkit_plugin": (
-        "compiles a plugin of nbdkit",
-        _there(str(real_time.HEADER), "cc", package="nbdkit-plugin-dev gcc libc6-dev"),
-    ),
-    "udevd": ("starts a udevd", _there("/lib/systemd/systemd-udevd", package="udev")),
-    "udisks": ("has the services of a desktop session", _udisks),
-    "uml": ("runs a simulated machine", _there(*_UML, package=kernel.PACKAGES)),
-    "vm": ("boots a virtual machine", _there(*_VM, package="qemu-system-x86 mmdebstrap genext2fs")),
+NEEDS: dict[str, Callable[[], str]] = {
+    "root": _root,
+    "cgroup": _cgroup,
+    "loop": _loop,
+    "sudo": _runs("sudo", "-n", "true", lack="no sudo without a password; install it, or run `sudo true` first"),
+    "fio": _there("fio", package="fio"),
+    "xfs": _filesystem("xfs"),
+    "btrfs": _filesystem("btrfs"),
+    "ntfs_3g": _filesystem("ntfs-3g"),
+    "sfdisk": _there("sfdisk", package="fdisk"),
+    "shellcheck": _there("shellcheck", package="shellcheck"),
+    "borg": _there("borg", package="borgbackup"),
+    "rsync": _there("rsync", package="rsync"),
+    "git": _there("git", package="git"),
+    "sqlite3": _there("sqlite3", package="sqlite3"),
+    "strace": _there("strace", package="strace"),
+    "dpkg": _there("dpkg", "dpkg-deb", package="dpkg"),
+    "tmux": _there("tmux", package="tmux"),
+    "cc": _there("cc", package="gcc libc6-dev"),
+    "rsvg": _there("rsvg-convert", package="librsvg2-bin"),
+    "chromium": _there("chromium", package="chromium"),
+    "nbd": _there("nbdkit", "nbdfuse", "/dev/fuse", package="nbdkit libnbd-bin fuse3"),
+    "nbdkit_plugin": _there(str(real_time.HEADER), "cc", package="nbdkit-plugin-dev gcc libc6-dev"),
+    "udevd": _there("/lib/systemd/systemd-udevd", package="udev"),
+    "udisks": _udisks,
+    "uml": _there(*_UML, package=kernel.PACKAGES),
+    "vm": _there(*_VM, package="qemu-system-x86 mmdebstrap genext2fs"),
 }
-"""Markers, what tests do that have them, and what says why they cannot run here, and how to get what they need."""
+"""Markers, and what says why tests that have them cannot run here, and how to get what they need."""
 
 
 @cache
 def lack_of(marker: str) -> str:
     """Why tests with a marker cannot run here; empty if they can."""
-    return NEEDS[marker][1]()
+    return NEEDS[marker]()
 
 
 LOCKED = ("conftest.py", "builders.py")
@@ -136,8 +127,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    for marker, (text, _) in NEEDS.items():
-        config.addinivalue_line("markers", f"{marker}: {text}")
+    for marker in NEEDS:
+        config.addinivalue_line("markers", f"{marker}: skipped where that is not to be had")
     config.addinivalue_line("markers", "slow: takes long on purpose; runs with --slow, in a part of make test-all")
     # No deadline, as other programs may keep the machine busy; in CI the same examples each time, elsewhere new ones.
     examples = 100 if config.getoption("--slow") else 20
