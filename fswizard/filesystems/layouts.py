@@ -12,12 +12,10 @@ import tomli
 
 from fswizard.errors import UsageError
 from fswizard.filesystems.hints import no_option
-from fswizard.language import N_, _, n_
+from fswizard.language import _, n_
 from fswizard.model.codec import from_json
 from fswizard.model.layout import Array, Layout
 from fswizard.model.text import safe
-
-SEVERAL = N_("Name several devices: --target images:4x2G@DIRECTORY, or devices:/dev/disk/by-id/A,/dev/disk/by-id/B,…")
 
 
 @cache
@@ -76,9 +74,6 @@ def require_members(name: str, array: Array | None, members: int) -> None:
             ),
             _("Name one of them as the target."),
         )  # fmt: skip
-    if members == 1:
-        text = _("{candidate} is spread over several devices, and the target is one.", candidate=name)
-        raise UsageError(text, _(SEVERAL))
     if members < layout.minimum_members:
         raise UsageError(
             n_(
@@ -86,7 +81,7 @@ def require_members(name: str, array: Array | None, members: int) -> None:
                 "{candidate} needs at least {least} devices, and the target has {count} devices.",
                 members, candidate=name, least=layout.minimum_members,
             ),
-            _("Name more of them, or leave it out."),
+            _("Name several devices: --target images:4x2G@DIRECTORY, or devices:/dev/disk/by-id/A,/dev/disk/by-id/B,…"),
         )  # fmt: skip
     raise UsageError(
         n_(

@@ -250,7 +250,7 @@ def test_an_array_is_made_of_all_its_disks_and_formatted_with_its_stripes() -> N
 @pytest.mark.parametrize(
     ("name", "members", "why"),
     [
-        ("md:raid5+ext4", 1, "the target is one"), ("md:raid5+ext4", 2, "at least 3"), ("md:raid5+ext4", 3, ""),
+        ("md:raid5+ext4", 1, "at least 3"), ("md:raid5+ext4", 3, ""),
         ("md:raid10+ext4", 5, "in pairs"), ("luks+ext4", 3, "lies on one device"),
     ],
 )  # fmt: skip
