@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 from fswizard.demo.replay import REAL, TENFOLD, Replay
 from fswizard.demo.stories import Story, stories
 from fswizard.errors import ExitCode
-from fswizard.language import N_, _
+from fswizard.language import _
 from fswizard.tui import run_wizard
 from fswizard.tui.app import FswizardApp
 from fswizard.tui.choices import WizardChoices
@@ -21,7 +21,7 @@ class DemoApp(FswizardApp):
     """Shows one story, or first the gallery of all."""
 
     steps = STEPS[-2:]
-    BINDINGS: ClassVar[list[Any]] = [("f3", "gallery", N_("demos"))]
+    BINDINGS: ClassVar[list[Any]] = [("f3", "gallery", _("demos"))]
 
     def __init__(self, story: Story | None = None, *, real_time: bool = False, **arguments: Any) -> None:
         self._story = story

@@ -7,19 +7,16 @@ import signal
 import threading
 from collections.abc import Callable, Iterable
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual import events
 from textual.app import App, SuspendNotSupported, SystemCommand
 from textual.binding import Binding, BindingType
-from textual.command import CommandPalette
 from textual.screen import ModalScreen, Screen
 
-from fswizard import language
 from fswizard.errors import ExitCode, FswizardError, Missing
-from fswizard.language import N_, _
+from fswizard.language import _, p_
 from fswizard.model.plan import Plan
 from fswizard.model.result import Result
 from fswizard.system import clock
@@ -30,7 +27,6 @@ from fswizard.tui.monitor import Run, RunMonitor, start_run
 from fswizard.tui.steps import STEPS, WizardStep
 from fswizard.tui.terminal import Terminal
 from fswizard.tui.theme import TERMINAL, THEMES, variables
-from fswizard.tui.widgets.bars import all_keys, description, display, keys
 
 if TYPE_CHECKING:
     from fswizard.session import Resumption
@@ -51,12 +47,10 @@ class FswizardApp(App[int]):
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (100, "-wide"), (160, "-vast")]  # noqa: RUF012
     VERTICAL_BREAKPOINTS = [(0, "-flat"), (22, "-low"), (30, "-tall")]  # noqa: RUF012
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("ctrl+p", "command_palette", N_("all keys"), priority=True),
-        Binding("ctrl+q", "leave", N_("quit"), priority=True, show=False),
-        Binding("ctrl+c,q", "leave", N_("quit"), show=False),
-        Binding("f1,question_mark", "explain", N_("help"), show=False),
-        Binding("f2", "next_theme", N_("theme"), show=False),
-        Binding("f4", "next_language", N_("language"), show=False),
+        Binding("ctrl+p", "command_palette", p_("key", "more"), priority=True, show=False),
+        Binding("ctrl+q", "quit", _("quit"), priority=True, show=False),
+        Binding("ctrl+c,q", "quit", _("quit"), show=False),
+        Binding("f1,question_mark", "explain", _("help"), show=False),
     ]
 
     def __init__(
@@ -91,11 +85,13 @@ class FswizardApp(App[int]):
         self._beginning = False
         self._input_grace_until_s = self.clock()
         self._watching = watching
-        self.themes = TERMINAL if few_colours else THEMES
-        chosen = setting(THEME)
-        self.theme = chosen if chosen in self.themes else self.themes[0]
+        chosen, themes = setting(THEME), TERMINAL if few_colours else THEMES
+        self.theme = chosen if chosen in themes else themes[0]
+        for name in self.available_themes.keys() - set(themes):
+            self.unregister_theme(name)
 
     def on_mount(self) -> None:
+        self.theme_changed_signal.subscribe(self, lambda theme: save_setting(THEME, theme.name))
         if self._watching:
             self.show_run(self._watching)
         else:
@@ -259,7 +255,7 @@ class FswizardApp(App[int]):
 
     # Leaving
 
-    def action_leave(self) -> None:
+    async def action_quit(self) -> None:
         """Quit; asks once if a run is in progress, or if choices would be lost."""
         from fswizard.tui.screens.dialogs import LeaveScreen, QuitScreen
 
@@ -285,51 +281,26 @@ class FswizardApp(App[int]):
         """Called when the terminal is gone."""
         self.leave_now()
 
-    # Themes and languages
+    # Themes
 
     def get_theme_variable_defaults(self) -> dict[str, str]:
         return variables(self.current_theme)
 
-    def action_next_theme(self) -> None:
-        """Switch to the next theme that this terminal can show, and save it as a setting."""
-        self.theme = self.themes[(self.themes.index(self.theme) + 1) % len(self.themes)]
-        save_setting(THEME, self.theme)
-
-    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        if action == "next_language":  # a window would go on in the language that it was opened in
-            return len(language.languages()) > 1 and not isinstance(self.screen, ModalScreen)
-        return True
-
-    def action_next_language(self) -> None:
-        """Show the step again in the next language, and save it as a setting."""
-        codes = language.languages()
-        code = codes[(codes.index(language.chosen()) + 1) % len(codes)]
-        language.choose(code)
-        save_setting(language.SETTING, code)
-        self.machine.forget_translations()
-        self.visit(self.step)
-
     # Help
 
     def action_explain(self) -> None:
-        """Show help on the current screen, and all its keys."""
+        """Explain the current screen, or list its keys if they say all."""
         from fswizard.tui.screens.dialogs import HelpScreen
 
-        help_text = _(getattr(self.screen, "HELP", ""))
-        self.push_screen(HelpScreen(f"{help_text}\n\n{all_keys(self.screen)}".lstrip()))
+        if self.screen.HELP:
+            self.push_screen(HelpScreen(self.screen.HELP))
+        else:
+            self.action_show_help_panel()
 
     def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
-        """Commands for all keys of the screen below, and for actions without a key."""
-        for active in keys(screen, hidden=True):
-            title = description(active.binding)
-            action = partial(self.run_action, active.binding.action, active.node)
-            yield SystemCommand(title[:1].upper() + title[1:], _("Key: {key}", key=display(active.binding.key)), action)
+        yield from super().get_system_commands(screen)
         if not self.measuring:
             yield SystemCommand(_("Start over"), _("Back to the first question"), lambda: self.visit("purpose"))
-
-    def action_command_palette(self) -> None:
-        if not isinstance(self.screen, CommandPalette):
-            self.push_screen(CommandPalette(placeholder=_("Search for commands…"), id="--command-palette"))
 
     def action_history(self) -> None:
         from fswizard.tui.screens.history import HistoryScreen

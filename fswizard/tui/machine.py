@@ -215,12 +215,6 @@ class MachineCache:
                 self.available[layout.name] = layout_availability(layout)
         self.availability_known = True
 
-    def forget_translations(self) -> None:
-        """Query everything again that contains translated text, after a change of the language."""
-        self.ask_again()
-        self.available.clear()
-        self.availability_known = False
-
     def problem(self, candidate: Candidate, choices: WizardChoices) -> str:
         """Why a candidate cannot be created here, or not on the chosen target, in sentences.
 

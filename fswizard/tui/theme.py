@@ -1,4 +1,4 @@
-"""Textual themes for F2, and additional colours. No meaning depends on colour alone."""
+"""Textual themes to choose from, and additional colours. No meaning depends on colour alone."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ from textual._context import active_app
 from textual.app import App, ScreenStackError
 from textual.pilot import Pilot
 from textual.widget import Widget
-from textual.widgets import Static
+from textual.widgets import Footer, Static
 from textual.widgets._footer import FooterKey
 from textual.worker import Worker, WorkerCancelled
 
@@ -21,7 +21,6 @@ from fswizard.tui.app import INPUT_GRACE_S, FswizardApp
 from fswizard.tui.machine import THREAD_NAME
 from fswizard.tui.screens.base import StepScreen
 from fswizard.tui.screens.run import RunScreen
-from fswizard.tui.widgets.bars import KeyBar
 from fswizard.tui.widgets.options import Options
 from fswizard.tui.widgets.table import Table
 from tests.fakes.wizard import Clock
@@ -162,7 +161,7 @@ async def click_key(pilot: Pilot[Any], words: str) -> None:
 
 def footer(app: App[Any]) -> str:
     """The keys that the footer shows: `⏎ next  r rescan`."""
-    return "  ".join(f"{key.key_display} {key.description}" for key in app.screen.query_one(KeyBar).query(FooterKey))
+    return "  ".join(f"{key.key_display} {key.description}" for key in app.screen.query_one(Footer).query(FooterKey))
 
 
 def keys_of(app: App[Any], selector: str) -> list[str]:

@@ -1,4 +1,4 @@
-"""The theme: F2 goes from one to the next, and the choice is there again the next time."""
+"""The theme: the menu offers those that the terminal can show, and the choice is there again the next time."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from fswizard.system.files import save_setting, setting, state_directory
 from fswizard.tui.app import THEME, FswizardApp
 from fswizard.tui.theme import TERMINAL, THEMES
 from tests.fakes.wizard import Clock, FakeMachine, running_state
-from tests.tui.driving import settled
+from tests.tui.driving import screen_text, settled, shows, until
 
 
 def opened(*, few_colours: bool = False, start: str = "purpose") -> FswizardApp:
@@ -17,14 +17,19 @@ def opened(*, few_colours: bool = False, start: str = "purpose") -> FswizardApp:
     return FswizardApp(machine=machine, start=start, running=running, clock=Clock(), few_colours=few_colours)
 
 
-async def test_f2_goes_through_every_theme_and_the_choice_is_there_again_the_next_time() -> None:
+async def test_the_menu_offers_every_theme_and_the_choice_is_there_again_the_next_time() -> None:
     app = opened()
-    seen = [app.theme]
     async with app.run_test() as pilot:
-        for _ in range(5):
-            await pilot.press("f2")
-            seen.append(app.theme)
-    assert seen == [*THEMES, *THEMES[:2]]
+        assert sorted(app.available_themes) == sorted(THEMES)
+        await pilot.press("ctrl+p", *"theme")
+        await shows(pilot, "Theme")
+        await pilot.press("enter")
+        await shows(pilot, THEMES[1])
+        await pilot.press(*THEMES[1])
+        await until(pilot, lambda: THEMES[0] not in screen_text(app), "the one that was searched for")
+        await pilot.press("enter")
+        await until(pilot, lambda: app.theme == THEMES[1], "the theme")
+        await settled(pilot)
     assert setting(THEME) == opened().theme == THEMES[1]
 
 
@@ -45,19 +50,16 @@ def test_a_choice_that_cannot_be_kept_is_no_error() -> None:
 async def test_a_terminal_of_sixteen_colours_is_offered_its_own_alone() -> None:
     save_setting(THEME, THEMES[1])
     app = opened(few_colours=True)
-    async with app.run_test() as pilot:
+    async with app.run_test():
         assert app.theme == TERMINAL[0]
-        await pilot.press("f2")
-        assert app.theme == TERMINAL[1]
-        await pilot.press("f2")
-        assert app.theme == TERMINAL[0]
+        assert sorted(app.available_themes) == sorted(TERMINAL)
 
 
 async def test_the_terminals_own_theme_sends_no_other_colour_than_the_terminals_sixteen() -> None:
     app = opened(start="run")
     async with app.run_test(size=(120, 36)) as pilot:
         assert _true_colours(app)
-        await pilot.press("f2", "f2")
+        app.theme = TERMINAL[0]
         await settled(pilot)
         assert app.theme == TERMINAL[0]
         assert _true_colours(app) == set()

@@ -6,7 +6,6 @@ import pytest
 from rich.cells import cell_len
 
 from fswizard import language
-from fswizard.tui.widgets.bars import display, keys
 from tests.fakes.wizard import app
 from tests.tui.driving import STEPS, at_step, question, screen_text, settled
 
@@ -23,5 +22,3 @@ async def test_each_step_has_its_words_whole_at_80_columns(step: str, code: str)
         assert all(cell_len(line) <= 80 for line in shown.splitlines())
         assert step == "result" or "…" not in question(wizard)
         assert "^p" in shown.splitlines()[-1]
-        if main := next((active.binding for active in keys(wizard.screen) if active.binding.key == "enter"), None):
-            assert f"{display('enter')} {language._(main.description)}" in shown.splitlines()[-1]

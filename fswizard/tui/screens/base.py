@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, cast
 
 from textual import events, on
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
+from textual.binding import ActiveBinding, Binding, BindingType
 from textual.containers import Horizontal, Vertical
 from textual.content import Content
 from textual.screen import ModalScreen, Screen, ScreenResultType
-from textual.widgets import Input, Static
+from textual.widgets import Footer, Input, Static
 from textual.worker import get_current_worker
 
 from fswizard.errors import FswizardError
@@ -23,7 +23,7 @@ from fswizard.tui.drawing import Piece, keyed, text
 from fswizard.tui.drives import disk_title
 from fswizard.tui.planning import draft
 from fswizard.tui.steps import WizardStep
-from fswizard.tui.widgets.bars import KeyBar, StepBar
+from fswizard.tui.widgets.bars import StepBar
 
 if TYPE_CHECKING:
     from fswizard.tui.app import FswizardApp
@@ -34,7 +34,7 @@ SHOWS_DISK = ("filesystems", "workloads", "review", "run")
 AIRY = 40
 """Minimum terminal height for spaced-out facts."""
 SCROLL = tuple(
-    Binding(key, f"scroll('{name}')", N_("scroll"), show=False)
+    Binding(key, f"scroll('{name}')", _("scroll"), show=False)
     for key, name in (
         ("up", "up"),
         ("down", "down"),
@@ -65,7 +65,7 @@ NO_ROOT = N_(
 class TextBox(Input):
     """Textual's input with a steady cursor, and with Enter among the displayed keys."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("enter", "submit", N_("take this"))]
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("enter", "submit", _("take this"))]
 
     def __init__(self, **arguments: Any) -> None:
         super().__init__(select_on_focus=False, **arguments)
@@ -75,7 +75,7 @@ class TextBox(Input):
 class WizardScreen(Screen[ScreenResultType]):
     """A screen with access to the wizard."""
 
-    HELP: ClassVar[str] = ""
+    HELP: ClassVar[str | None] = ""
     """Text for F1: paragraphs separated by empty lines."""
     MESSAGE: ClassVar[str] = "#message"
     """Selector of the line for messages."""
@@ -83,6 +83,11 @@ class WizardScreen(Screen[ScreenResultType]):
     @cached_property
     def wizard(self) -> FswizardApp:
         return cast("FswizardApp", self.app)
+
+    @property
+    def active_bindings(self) -> dict[str, ActiveBinding]:
+        """The keys with Enter first, so that the footer shows the main one also where a list has keys of its own."""
+        return dict(sorted(super().active_bindings.items(), key=lambda item: item[0] != "enter"))
 
     @property
     def choices(self) -> WizardChoices:
@@ -171,15 +176,15 @@ class Window(ModalScreen[ScreenResultType], WizardScreen[ScreenResultType]):
     FRAME_CLASSES: ClassVar[str] = ""
     """Additional classes of the frame."""
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("q", "back", N_("back"), show=False),
-        Binding("f1,question_mark", "app.explain", N_("help"), show=False),
+        Binding("q", "back", _("back"), show=False),
+        Binding("f1,question_mark", "app.explain", _("help"), show=False),
     ]
 
     def compose(self) -> ComposeResult:
         with Vertical(classes=f"window {self.FRAME_CLASSES}") as window:
             window.border_title = text(_(self.title) if self.title else "")  # a model's name is no markup
             yield from self.body()
-        yield KeyBar()
+        yield Footer(compact=True)
 
 
 class StepScreen(WizardScreen[None]):
@@ -191,9 +196,9 @@ class StepScreen(WizardScreen[None]):
     problem: FswizardError | None = None
     """Why the wizard cannot proceed with the current choices."""
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("enter", "forward", N_("next")),
-        Binding("escape", "back", N_("back")),
-        Binding("f1", "app.explain", N_("help")),
+        Binding("enter", "forward", _("next")),
+        Binding("escape", "back", _("back")),
+        Binding("f1", "app.explain", _("help"), key_display="F1"),
         *SCROLL,
     ]
 
@@ -216,7 +221,7 @@ class StepScreen(WizardScreen[None]):
                 yield Static("", id="remark", markup=False)
             with Vertical(id="body"):
                 yield from self.body()
-        yield KeyBar()
+        yield Footer(compact=True)
 
     def question(self) -> str:
         """The question of this screen."""

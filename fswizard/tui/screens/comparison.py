@@ -31,8 +31,8 @@ class ComparisonScreen(Window[None]):
     FRAME_CLASSES = "full"
     BINDINGS: ClassVar[list[BindingType]] = [
         *SCROLL,
-        Binding("c", "copy", N_("copy")),
-        Binding("escape", "dismiss", N_("back")),
+        Binding("c", "copy", _("copy")),
+        Binding("escape", "dismiss", _("back")),
     ]
 
     def __init__(self, comparison: Comparison, entries: tuple[Entry, Entry], results: tuple[Result, Result]) -> None:

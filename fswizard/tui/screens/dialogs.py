@@ -25,8 +25,8 @@ class HelpScreen(Window[None]):
     CSS_PATH = "dialogs.tcss"
     TITLE = N_("Help")
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape", "dismiss", N_("close")),
-        Binding("enter,f1,q,question_mark", "dismiss", N_("close"), show=False),
+        Binding("escape", "dismiss", _("close")),
+        Binding("enter,f1,q,question_mark", "dismiss", _("close"), show=False),
         *(replace(binding, show=binding.key == "pagedown") for binding in SCROLL),
     ]
 
@@ -44,8 +44,8 @@ class QuestionScreen(Window[str | None]):
 
     CSS_PATH = "dialogs.tcss"
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("enter", "choose", N_("choose this")),
-        Binding("escape", "dismiss", N_("back")),
+        Binding("enter", "choose", _("choose this")),
+        Binding("escape", "dismiss", _("back")),
     ]
     options = getters.query_one(Options)
 
@@ -82,7 +82,7 @@ class QuitScreen(QuestionScreen):
 class LeaveScreen(QuestionScreen):
     """Keep watching, leave the run alone, or stop it and clean up."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "dismiss", N_("keep watching"))]
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "dismiss", _("keep watching"))]
 
     def __init__(self, *, outlives: bool, quitting: bool) -> None:
         """`outlives`: the run continues without a viewer; `quitting` lists that before stopping it."""

@@ -13,7 +13,7 @@ from textual.binding import Binding, BindingType
 from textual.containers import Vertical, VerticalScroll
 from textual.widgets import DataTable
 
-from fswizard.language import N_, _, p_
+from fswizard.language import _, p_
 from fswizard.model.recipe import Recipe
 from fswizard.tui.choices import next_value
 from fswizard.tui.drawing import keyed
@@ -40,7 +40,7 @@ class DriveScreen(WithBox[None], StepScreen):
 
     CSS_PATH = "drive.tcss"
     LIST = "#drives"
-    HELP = N_(
+    HELP = _(
         "The list shows every disk and whether it is shingled (SMR). Shingled disks write slowly once their cache is "
         "full. The evidence stands beside the verdict, so you can check it.\n\n"
         "The test runs in a scratch image: a large file on a filesystem of that disk, removed afterwards. Nothing is "
@@ -53,11 +53,11 @@ class DriveScreen(WithBox[None], StepScreen):
         "Or over several scratch images, for a trial: left and right change how many."
     )
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("tab", "app.focus_next", N_("measure on")),
-        Binding("left", "change(-1)", N_("change"), show=False),
-        Binding("right", "change(1)", N_("change"), show=False),
-        Binding("d", "directory", N_("directory")),
-        Binding("r", "rescan", N_("rescan"), show=False),
+        Binding("tab", "app.focus_next", _("measure on")),
+        Binding("left", "change(-1)", _("change"), show=False),
+        Binding("right", "change(1)", _("change"), show=False),
+        Binding("d", "directory", _("directory")),
+        Binding("r", "rescan", _("rescan"), show=False),
     ]
 
     _disk = ""

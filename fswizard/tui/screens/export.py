@@ -43,11 +43,11 @@ class ExportScreen(Window[None], WithBox[None]):
     FRAME_CLASSES = "full"
     BOX, LIST = "#file", "#kinds"
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("enter", "copy", N_("copy")),
-        Binding("s", "save", N_("save to a file")),
-        Binding("e", "english", N_("in English")),
+        Binding("enter", "copy", _("copy")),
+        Binding("s", "save", _("save to a file")),
+        Binding("e", "english", _("in English")),
         *SCROLL,
-        Binding("escape", "back", N_("back")),
+        Binding("escape", "back", _("back")),
     ]
 
     kinds = getters.query_one("#kinds", Options)

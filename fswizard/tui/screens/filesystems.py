@@ -44,7 +44,7 @@ class FilesystemsScreen(WithBox[None], StepScreen):
     CSS_PATH = "filesystems.tcss"
     BOX, LIST = "#own", "#candidates"
     QUESTION = N_("Choose filesystems to compare")
-    HELP = N_(
+    HELP = _(
         "Tick what you would consider. Two to four is a good number: each one you add takes its share of the time.\n\n"
         "A candidate is a filesystem with options, so you can also compare ext4 with ext4:noatime. "
         "o shows the options of the highlighted filesystem and explains each; those marked unsafe may lose data in a "
@@ -56,10 +56,10 @@ class FilesystemsScreen(WithBox[None], StepScreen):
         "What can't be measured here stands at the end, with the reason in its details."
     )
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("o", "options", N_("options")),
-        Binding("m", "needs", N_("must have")),
-        Binding("a", "type", N_("add"), show=False),
-        Binding("b", "baseline", N_("baseline"), show=False),
+        Binding("o", "options", _("options")),
+        Binding("m", "needs", _("must have")),
+        Binding("a", "type", _("add"), show=False),
+        Binding("b", "baseline", _("baseline"), show=False),
     ]
 
     table = getters.query_one("#candidates", Table)

@@ -45,10 +45,10 @@ class HistoryScreen(Window[None]):
     TITLE = N_("Earlier results")
     FRAME_CLASSES = "full"
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("enter", "open", N_("open")),
-        Binding("c", "compare", N_("compare")),
-        Binding("delete", "remove", N_("delete"), key_display="del"),
-        Binding("escape", "back", N_("back")),
+        Binding("enter", "open", _("open")),
+        Binding("c", "compare", _("compare")),
+        Binding("delete", "remove", _("delete"), key_display="del"),
+        Binding("escape", "back", _("back")),
     ]
 
     table = getters.query_one("#results", Table)

@@ -41,8 +41,8 @@ class LogScreen(Window[None]):
     FRAME_CLASSES = "full"
     BINDINGS: ClassVar[list[BindingType]] = [
         *SCROLL,
-        Binding("escape", "dismiss", N_("back")),
-        Binding("l", "dismiss", N_("back"), show=False),
+        Binding("escape", "dismiss", _("back")),
+        Binding("l", "dismiss", _("back"), show=False),
     ]
 
     log_view = getters.query_one(RichLog)

@@ -20,7 +20,7 @@ class NeedsScreen(Window[None]):
 
     TITLE = N_("Must have")
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("enter", "back", N_("done")),
+        Binding("enter", "back", _("done")),
         Binding("escape", "back", show=False),
     ]
 

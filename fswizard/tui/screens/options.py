@@ -12,7 +12,7 @@ from textual.widgets import DataTable, Static
 
 from fswizard.errors import FswizardError
 from fswizard.filesystems import layouts, parse_candidate
-from fswizard.language import N_, _
+from fswizard.language import _
 from fswizard.model.filesystem import Candidate
 from fswizard.model.layout import CHUNK, LUKS, MD
 from fswizard.model.option import Option
@@ -36,8 +36,8 @@ class OptionsScreen(Window[str | None]):
     FRAME_CLASSES = "tall"
     MESSAGE = "#name"
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("enter", "accept", N_("compare this")),
-        Binding("escape", "back", N_("back")),
+        Binding("enter", "accept", _("compare this")),
+        Binding("escape", "back", _("back")),
     ]
 
     table = getters.query_one("#options", Table)

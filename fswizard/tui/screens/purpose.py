@@ -71,7 +71,7 @@ class PurposeScreen(StepScreen):
 
     CSS_PATH = "purpose.tcss"
     QUESTION = N_("What would you like to know?")
-    HELP = N_(
+    HELP = _(
         "fswizard finds out which filesystem, with which mount options, suits a disk and what you do with it, "
         "by measuring on that disk.\n\n"
         "Pick a purpose, then keep pressing Enter: the defaults lead to a recommendation.\n\n"
@@ -79,7 +79,7 @@ class PurposeScreen(StepScreen):
         "that is removed afterwards, unless you choose a partition or a whole disk and type its serial number. "
         "Making and mounting them needs root."
     )
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("h", "app.history", N_("history"))]
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("h", "app.history", _("history"))]
 
     purposes = getters.query_one("#purposes", Options)
     about = getters.query_one("#about", Facts)

@@ -17,7 +17,7 @@ from textual.widgets import Static
 
 from fswizard import session
 from fswizard.errors import FswizardError
-from fswizard.language import N_, _, number
+from fswizard.language import _, number
 from fswizard.model.analysis import Findings, MoreTime
 from fswizard.model.needs import NEEDS, feature_noun
 from fswizard.model.result import Result
@@ -66,7 +66,7 @@ class ResultScreen(StepScreen):
     """The answer, bars and commands, and on request the report as text. Weights and needs change the ranking."""
 
     CSS_PATH = "result.tcss"
-    HELP = N_(
+    HELP = _(
         "The first lines say what to use, why, and when to choose otherwise. ✓ stands for a proven answer, ═ for "
         "candidates that are alike, so choose by features, ○ for one that is not settled. The longest bar is the best, "
         "for durations too; where no difference is proven it is pale.\n\n"
@@ -83,20 +83,20 @@ class ResultScreen(StepScreen):
         "h opens earlier results, l the log of the run that has just ended."
     )
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("enter", "forward", N_("share")),
-        Binding("enter", "back", N_("done")),
+        Binding("enter", "forward", _("share")),
+        Binding("enter", "back", _("done")),
         *SCROLL,
-        Binding("left", "weigh(-1)", N_("change"), show=False),
-        Binding("right", "weigh(1)", N_("change"), show=False),
-        Binding("u", "set_up", N_("set up")),
-        Binding("d", "details", N_("details")),
-        Binding("w", "adjust('weights')", N_("weights")),
-        Binding("m", "adjust('needs')", N_("must have")),
-        Binding("g", "resume", N_("resume")),
-        Binding("c", "copy('commands')", N_("copy the commands"), show=False),
-        Binding("y", "copy('post')", N_("copy a post"), show=False),
-        Binding("l", "log", N_("log"), show=False),
-        Binding("h", "app.history", N_("history"), show=False),
+        Binding("left", "weigh(-1)", _("change"), show=False),
+        Binding("right", "weigh(1)", _("change"), show=False),
+        Binding("u", "set_up", _("set up")),
+        Binding("d", "details", _("details")),
+        Binding("w", "adjust('weights')", _("weights")),
+        Binding("m", "adjust('needs')", _("must have")),
+        Binding("g", "resume", _("resume")),
+        Binding("c", "copy('commands')", _("copy the commands"), show=False),
+        Binding("y", "copy('post')", _("copy a post"), show=False),
+        Binding("l", "log", _("log"), show=False),
+        Binding("h", "app.history", _("history"), show=False),
     ]
 
     answer = getters.query_one("#answer", Facts)

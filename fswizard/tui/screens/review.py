@@ -40,8 +40,8 @@ class SerialBox(TextBox):
     """Box for the confirmation that a disk may be erased; the plan can be scrolled while it has the focus."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("enter", "submit", N_("erase and start")),
-        Binding("enter", "next", N_("next disk")),
+        Binding("enter", "submit", _("erase and start")),
+        Binding("enter", "next", _("next disk")),
         *(replace(binding, action=f"screen.{binding.action}") for binding in SCROLL),
     ]
     last: reactive[bool] = reactive(True, bindings=True)
@@ -77,7 +77,7 @@ class ReviewScreen(StepScreen):
 
     CSS_PATH = "review.tcss"
     QUESTION = N_("Ready to measure")
-    HELP = N_(
+    HELP = _(
         "These are the exact commands of the run. DEVICE, MOUNT and the like stand for names chosen when it starts; "
         "commands marked # run as root, those marked $ as you.\n\n"
         "Only the scratch image is formatted. The image, its loop device and its mount are removed at the end, even "
@@ -88,8 +88,8 @@ class ReviewScreen(StepScreen):
         "start if anything has changed."
     )
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("enter", "forward", N_("start")),
-        Binding("f5", "result", N_("result")),
+        Binding("enter", "forward", _("start")),
+        Binding("f5", "result", _("result"), key_display="F5"),
         *SCROLL,
     ]
     serial = getters.query_one("#serial", SerialBox)

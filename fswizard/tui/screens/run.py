@@ -12,7 +12,7 @@ from textual.content import Content
 from textual.widgets import ProgressBar, Static
 
 from fswizard.advice.phrasing import more_text
-from fswizard.language import N_, _, p_
+from fswizard.language import _, p_
 from fswizard.model.plan import INTERVAL_ROUNDS
 from fswizard.model.run_state import LogNote
 from fswizard.model.units import duration_text
@@ -40,7 +40,7 @@ class RunScreen(StepScreen):
     """Draws the newest state four times a second, but only what has changed."""
 
     CSS_PATH = "run.tcss"
-    HELP = N_(
+    HELP = _(
         "Each round formats every filesystem and tests it once, in a changing order, which is fair to all. "
         "The leaderboard ranks them over all workloads. Each bar fades over its interval (the range in which the true "
         "speed lies), which narrows with every round. A filesystem that is proven slower is dropped, and the run ends "
@@ -52,11 +52,11 @@ class RunScreen(StepScreen):
         "L quits and leaves the run going: `fswizard watch` shows it again."
     )
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("enter", "forward", N_("result")),
-        Binding("l", "log", N_("log"), show=False),
-        Binding("x", "stop", N_("stop")),
-        Binding("L", "leave_alone", N_("quit, run goes on"), show=False),
-        Binding("escape", "back", N_("leave")),
+        Binding("enter", "forward", _("result")),
+        Binding("l", "log", _("log"), show=False),
+        Binding("x", "stop", _("stop")),
+        Binding("L", "leave_alone", _("quit, run goes on"), show=False),
+        Binding("escape", "back", _("leave")),
     ]
 
     notes = getters.query_one("#happened", Facts)

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 class TickBox(Checkbox, inherit_bindings=False):
     """Textual's checkbox without Enter, which is a key of the screen."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("space", "toggle_button", N_("tick"), key_display="space")]
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("space", "toggle_button", _("tick"), key_display="space")]
 
 
 class FieldBox(TextBox):
@@ -50,7 +50,7 @@ class SetUpScreen(Window[None]):
     CSS_PATH = "set_up.tcss"
     TITLE = N_("Set it up")
     FRAME_CLASSES = "broad"
-    HELP = N_(
+    HELP = _(
         "Choose the disk or partition that gets this filesystem for good. Everything on it is lost, so it "
         "is checked like a disk for a test, and you confirm it in the review, which shows the exact commands.\n\n"
         "Tab goes to the label, the mount point and the owner. The owner is the account that can write to it.\n\n"
@@ -58,9 +58,9 @@ class SetUpScreen(Window[None]):
         "A partition table lets other programs and systems see that the disk is in use."
     )
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("enter", "review", N_("review it")),
-        Binding("tab", "app.focus_next", N_("next field")),
-        Binding("escape", "dismiss", N_("back")),
+        Binding("enter", "review", _("review it")),
+        Binding("tab", "app.focus_next", _("next field")),
+        Binding("escape", "dismiss", _("back")),
     ]
     table = getters.query_one("#spare", Table)
     partition = getters.query_one("#partition", TickBox)
@@ -203,14 +203,14 @@ class SetUpReview(Window[None]):
     TITLE = N_("Review")
     AUTO_FOCUS = ""
     FRAME_CLASSES = "full"
-    HELP = N_(
+    HELP = _(
         "These are the exact commands, in order, as root; $uuid is what blkid prints, $stamp the time. They start only "
         "after you type the serial number of the disk, or another name of it if that isn't unique.\n\n"
         "If a step fails, /etc/fstab and the directory are put back as they were. What was on the disk is lost."
     )
     BINDINGS: ClassVar[list[BindingType]] = [
         *SCROLL,
-        Binding("escape", "back", N_("back")),
+        Binding("escape", "back", _("back")),
     ]
     window = getters.query_one(".window", Vertical)
     serial = getters.query_one("#serial", SerialBox)

@@ -33,7 +33,7 @@ class WorkloadsScreen(StepScreen):
 
     CSS_PATH = "workloads.tcss"
     QUESTION = N_("What do you use it for?")
-    HELP = N_(
+    HELP = _(
         "A recipe is a set of tests that represents one way of using a disk. The highlighted one is used. The "
         "list has your own, too: `fswizard recipes --from DIR --output ~/.config/fswizard/recipes/mine.toml` makes "
         "one with files like those in DIR: sizes, depths and compressibility are kept, names are not.\n\n"
@@ -47,11 +47,11 @@ class WorkloadsScreen(StepScreen):
         "another image for each filesystem."
     )
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("left", "time(-1)", N_("less time"), show=False),
-        Binding("right", "time(1)", N_("more time")),
-        Binding("w", "writes", N_("writes")),
-        Binding("a", "age", N_("age"), show=False),
-        Binding("x", "leave_out", N_("leave out")),
+        Binding("left", "time(-1)", _("less time"), show=False),
+        Binding("right", "time(1)", _("more time")),
+        Binding("w", "writes", _("writes")),
+        Binding("a", "age", _("age"), show=False),
+        Binding("x", "leave_out", _("leave out")),
     ]
 
     recipes = getters.query_one("#recipes", Options)

@@ -10,7 +10,7 @@ from textual.binding import Binding, BindingType
 from textual.widgets import OptionList
 from textual.widgets.option_list import Option
 
-from fswizard.language import N_
+from fswizard.language import _
 from fswizard.tui.widgets.table import MOVES, as_rich
 
 
@@ -19,8 +19,8 @@ class Options(OptionList, inherit_bindings=False):
 
     BINDINGS: ClassVar[list[BindingType]] = [
         *MOVES,
-        Binding("home", "first", N_("first"), show=False),
-        Binding("end", "last", N_("last"), show=False),
+        Binding("home", "first", _("first"), show=False),
+        Binding("end", "last", _("last"), show=False),
     ]
 
     def __init__(self, **arguments: Any) -> None:

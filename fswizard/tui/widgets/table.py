@@ -16,16 +16,16 @@ from textual.widget import Widget
 from textual.widgets import DataTable, Static
 from textual.widgets.data_table import RowKey
 
-from fswizard.language import N_
+from fswizard.language import _
 from fswizard.tui.drawing import Piece, text
 
 LEAST_FLEXIBLE = 12
 """Default minimum width of a flexible column in cells; optional columns are dropped rather than leave it less."""
 MOVES = (
-    Binding("up", "cursor_up", N_("choose"), show=False),
-    Binding("down", "cursor_down", N_("choose"), show=False),
-    Binding("pageup", "page_up", N_("scroll"), show=False),
-    Binding("pagedown", "page_down", N_("scroll"), show=False),
+    Binding("up", "cursor_up", _("choose"), show=False),
+    Binding("down", "cursor_down", _("choose"), show=False),
+    Binding("pageup", "page_up", _("scroll"), show=False),
+    Binding("pagedown", "page_down", _("scroll"), show=False),
 )
 """Keys that move the highlight of every list."""
 TICKS = {True: ("[✓]", "bold $text-primary"), False: ("[ ]", "$muted"), None: ("   ", "")}
@@ -66,10 +66,10 @@ class Table(DataTable[Text], inherit_bindings=False):
     """Rows below named columns. The highlight stays on its row when the rows change."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("space", "tick", N_("tick"), key_display="space"),
+        Binding("space", "tick", _("tick"), key_display="space"),
         *MOVES,
-        Binding("home", "scroll_top", N_("first"), show=False),
-        Binding("end", "scroll_bottom", N_("last"), show=False),
+        Binding("home", "scroll_top", _("first"), show=False),
+        Binding("end", "scroll_bottom", _("last"), show=False),
     ]
 
     class Ticked(Message):
