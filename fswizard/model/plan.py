@@ -186,10 +186,6 @@ class Plan:
     def candidate(self, name: str) -> Candidate:
         return next(candidate for candidate in self.candidates if candidate.name == name)
 
-    def commands_for(self, candidate: str, text: str) -> tuple[tuple[str, ...], ...]:
-        """The commands that create or mount a candidate; `text` is `FORMAT` or `MOUNTING`."""
-        return tuple(c.argv for c in self.commands if (c.candidate, c.text) == (candidate, text))
-
     @property
     def aged(self) -> tuple[Candidate, ...]:
         return tuple(candidate for candidate in self.candidates if candidate.aged)

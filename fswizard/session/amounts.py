@@ -12,7 +12,7 @@ box.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Mapping
 
 from fswizard.disks.prepared import CandidateFailed, PreparedTarget
 from fswizard.engines import WorkloadContext, WorkloadDisturbed, WorkloadFailed, engine
@@ -27,27 +27,20 @@ from fswizard.progress.workload_events import Measured, Progress, Ran, WorkloadE
 PROBLEMS = (WorkloadFailed, CandidateFailed, WorkloadDisturbed)
 
 
-def first_look(plan: Plan, emitter: Emitter) -> Callable[[PreparedTarget], Awaitable[None]] | None:
-    """A function that takes the first look on a prepared target; None if the plan has no suitable workload."""
-    workload = plan.first_look
-    if workload is None:
-        return None
+async def take_look(plan: Plan, emitter: Emitter, workload: Workload, prepared: PreparedTarget) -> None:
+    """Take the first look, with the plan's workload for it."""
     title, expected_s = _("first look: {workload}", workload=_(workload.title)), first_look_s(plan.drive)
-
-    async def take_look(prepared: PreparedTarget) -> None:
-        for candidate in plan.candidates:
-            emitter.trial = Trial(0, candidate.name)
-            try:
-                async with prepared.open(candidate) as context:
-                    emitter.begin("workload", title, workload=workload.name, expected_s=expected_s)
-                    figures = await _figures(plan, workload.job, context, emitter)
-                rate = figures[BYTES_WRITTEN] / figures[DURATION]
-                emitter.sample(FIRST_LOOK_RATE, rate, workload=workload.name)
-            except PROBLEMS as problem:
-                emitter.skipped(str(problem))
-        emitter.trial = BEFORE_ROUNDS
-
-    return take_look
+    for candidate in plan.candidates:
+        emitter.trial = Trial(0, candidate.name)
+        try:
+            async with prepared.open(candidate) as context:
+                emitter.begin("workload", title, workload=workload.name, expected_s=expected_s)
+                figures = await _figures(plan, workload.job, context, emitter)
+            rate = figures[BYTES_WRITTEN] / figures[DURATION]
+            emitter.sample(FIRST_LOOK_RATE, rate, workload=workload.name)
+        except PROBLEMS as problem:
+            emitter.skipped(str(problem))
+    emitter.trial = BEFORE_ROUNDS
 
 
 async def choose_amounts(plan: Plan, prepared: PreparedTarget, emitter: Emitter) -> Mapping[str, Amount]:

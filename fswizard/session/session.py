@@ -31,7 +31,7 @@ from fswizard.model.result import Doubt, Outcome, Result
 from fswizard.progress.emitter import BEFORE_ROUNDS, Emitter
 from fswizard.results import ResultWriter
 from fswizard.session import doubts, resuming
-from fswizard.session.amounts import choose_amounts, first_look
+from fswizard.session.amounts import choose_amounts, take_look
 from fswizard.session.harness_ceiling import measure_limits
 from fswizard.session.idle_wait import (
     LONGEST_WAIT_S,
@@ -174,7 +174,8 @@ class Session:
         elif plan.target.kind == "device":
             prepared = await undo.enter_async_context(open_devices(plan, emitter, journal))
         else:
-            look = first_look(plan, emitter) if plan.looks_first else None
+            looks = plan.first_look if plan.looks_first else None
+            look = partial(take_look, plan, emitter, looks) if looks else None
             prepared = await undo.enter_async_context(open_images(plan, emitter, journal, look))
         for doubt in doubts.fits_in_memory(plan, limited=prepared.limits_memory):
             emitter.doubt(doubt)

@@ -133,12 +133,9 @@ def _steadied(pool: float, pair: float, rounds: int) -> float:
     return max(pool, mean, LEAST_DEVIATION**2 / 2)
 
 
-def compare(table: Table, workload: str, pairs: Iterable[Pair], *, alike: float = ALIKE) -> tuple[Ratio, ...]:
+def compare(table: Table, workload: str, pairs: Iterable[Pair]) -> tuple[Ratio, ...]:
     """Ratio of the first to the second candidate of each pair with common rounds, at the threshold for a whole run."""
-    ratios = []
-    for contrast in contrasts(table, pairs):
-        ratios.append(contrast.ratio(workload, contrast.threshold, alike))
-    return tuple(ratios)
+    return tuple(contrast.ratio(workload, contrast.threshold, ALIKE) for contrast in contrasts(table, pairs))
 
 
 def with_interval(ratio: Ratio, half_width: float, alike: float) -> Ratio:
