@@ -78,8 +78,6 @@ class FswizardApp(App[int]):
         self.taken_up: Resumption | None = None
         """An earlier run to be resumed, which is under review instead of a new one."""
         self.start_run = start_run
-        self.leaving = False
-        """The program ends as soon as the run has cleaned up."""
         self.step = start
         """Name of the current step, which may be below a window."""
         self._beginning = False
@@ -201,9 +199,6 @@ class FswizardApp(App[int]):
         from fswizard.tui.screens.run import RunScreen
 
         await running.follow()
-        if self.leaving:
-            self.exit(int(ExitCode.CANCELLED))
-            return
         if running.state.analysis is not None:
             self.result_path = running.run.path
             try:
@@ -269,13 +264,8 @@ class FswizardApp(App[int]):
             self.leave_now()
 
     def leave_now(self) -> None:
-        """Quit without asking. A run continues by itself, except for that of a demo, which is stopped."""
-        self.leaving = True
-        if self.measuring and self.running is not None and not self.running.run.outlives:
-            self.running.stop()
-            self.visit("run")
-        else:
-            self.exit(int(ExitCode.OK))
+        """Quit without asking. A run continues by itself, except for that of a demo."""
+        self.exit(int(ExitCode.OK))
 
     def action_hang_up(self) -> None:
         """Called when the terminal is gone."""
