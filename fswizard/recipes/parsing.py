@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -20,6 +21,8 @@ from fswizard.model.text import safe
 from fswizard.model.units import size_text
 
 T = TypeVar("T")
+_TYPES = re.compile(r"^(?:_?[A-Z]\w*(?:\.job)?(?:\.|: ))+")
+"""Names of types at the beginning of an error, which say nothing to authors."""
 
 RECIPE_FIELDS = (
     "name", "title", "why", "image_bytes", "minutes", "hard_disk_minutes", "hard_disk_image_bytes", "group",
@@ -56,7 +59,7 @@ def _read(kind: type[T], values: Mapping[str, Any], where: str) -> T:
     try:
         return from_json(kind, values)
     except ValueError as error:
-        raise UsageError(f"{where}: {safe(str(error))}.") from error
+        raise UsageError(f"{where}: {_TYPES.sub('', safe(str(error)))}.") from error
 
 
 def _workload(table: Mapping[str, Any], tree: Mapping[str, Any] | None, where: str) -> dict[str, Any]:
