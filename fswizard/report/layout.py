@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from itertools import zip_longest
 
 from fswizard.model.text import cells
 
@@ -42,31 +43,25 @@ def labelled(label: str, text: str, indent: int) -> list[str]:
     return [pad(label, indent) + lines[0], *(" " * indent + line for line in lines[1:])]
 
 
-def table(rows: Sequence[Sequence[str]], longest: int = LONGEST_CELL, width: int = WIDTH) -> Iterator[str]:
+def table(rows: Sequence[Sequence[str]], longest: int = LONGEST_CELL) -> Iterator[str]:
     """Lines of a table whose first row is its header, whose first column is text, and whose others are figures.
 
     Columns that find no room go into further tables below, with the first column again.
     """
     wrapped = [[wrap(cell, longest) for cell in row] for row in rows]
-    widths = [max(cells(line) for row in wrapped for line in row[column]) for column in range(len(rows[0]))]
-    columns = [0]
+    widths = [max(cells(line) for cell in column for line in cell) for column in zip(*wrapped)]
+    parts = [[0]]
     for column in range(1, len(widths)):
-        used = sum(widths[each] + GAP for each in columns)
-        if len(columns) > 1 and used + widths[column] > width:
-            yield from _lines(wrapped, widths, columns)
+        used = sum(widths[each] + GAP for each in parts[-1])
+        if len(parts[-1]) > 1 and used + widths[column] > WIDTH:
+            parts.append([0])
+        parts[-1].append(column)
+    for part in parts:
+        if part is not parts[0]:
             yield ""
-            columns = [0]
-        columns.append(column)
-    yield from _lines(wrapped, widths, columns)
-
-
-def _lines(wrapped: Sequence[Sequence[list[str]]], widths: Sequence[int], columns: Sequence[int]) -> Iterator[str]:
-    for number, row in enumerate(wrapped):
-        for line in range(max(len(row[column]) for column in columns)):
-            parts = []
-            for column in columns:
-                cell = row[column][line] if line < len(row[column]) else ""
-                parts.append(pad(cell, widths[column], right=column > 0))
-            yield (" " * GAP).join(parts).rstrip()
-        if number == 0:
-            yield "─" * (sum(widths[column] + GAP for column in columns) - GAP)
+        for number, row in enumerate(wrapped):
+            for texts in zip_longest(*(row[column] for column in part), fillvalue=""):
+                padded = (pad(text, widths[column], right=column > 0) for column, text in zip(part, texts))
+                yield (" " * GAP).join(padded).rstrip()
+            if number == 0:
+                yield "─" * (sum(widths[column] + GAP for column in part) - GAP)
