@@ -70,12 +70,18 @@ def make_answer(choice: Choice, doubts: Doubts, tables: Tables, summaries: Seque
         case _:
             answer = _open(choice, doubts, tables)
 
+    bound = answer.bound
+    if answer.kind in ("winner", "depends") and answer.ratio and answer.ratio.low:
+        bound = max(0.0, answer.ratio.low - 1)
+    failed = [ratio.candidate for ratio in choice.analysis.overall if ratio.verdict == "failed"]
+    if choice.kind == "only":  # the verdict of which says it
+        failed = []
     warning = next((code for code in WARNINGS if code in doubts), "")
     lines = [
         doubts[warning].text if warning else "",
         *answer.lines,
         _behind(choice, answer),
-        _failed(choice),
+        _("Failed: {candidates}.", candidates=choice.titles(failed)) if failed else "",
         next(_alternatives(choice), ""),
         _wear(choice, summaries),
         more_text(answer.more, busy=BUSY in doubts) if answer.more else "",
@@ -83,6 +89,7 @@ def make_answer(choice: Choice, doubts: Doubts, tables: Tables, summaries: Seque
     return replace(
         answer,
         choice=choice.names,
+        bound=bound,
         behind=tuple(name for name in choice.eligible if name not in choice.names),
         warning=warning,
         lines=tuple(line for line in lines if line),
@@ -146,7 +153,7 @@ def _winner(choice: Choice, doubts: Doubts) -> Answer:
         reason = _("{comparison}, the fastest with {features}", comparison=speed, features=_needs(choice))
     else:
         reason = _("{comparison} here", comparison=speed)
-    return Answer("winner", _use(choice, reason), ratio=ratio, bound=_lead(ratio), lines=(_gains(choice, rival),))
+    return Answer("winner", _use(choice, reason), ratio=ratio, lines=(_gains(choice, rival),))
 
 
 def _depends(choice: Choice) -> Answer:
@@ -185,7 +192,6 @@ def _depends(choice: Choice) -> Answer:
         "depends",
         _(text, **fields),
         ratio=ratio,
-        bound=_lead(ratio),
         depends_on=dependence.tests,
         lines=tuple(_comparisons(choice)) if len(rivals) > 1 else (),
     )
@@ -286,11 +292,6 @@ def _needs(choice: Choice) -> str:
     return listing(feature_nouns(choice.plan.needs))
 
 
-def _lead(ratio: Ratio) -> float:
-    """The smallest proven lead, as a share."""
-    return max(0.0, ratio.low - 1) if ratio.low else 0.0
-
-
 def _least_known(choice: Choice) -> Ratio | None:
     """Of pairs of chosen candidates, preferably without a proven difference, the ratio with the widest interval, if
     any."""
@@ -388,13 +389,6 @@ def _behind(choice: Choice, answer: Answer) -> str:
     if not behind:
         return ""
     return _("Behind {candidate}: {candidates}.", candidate=choice.first.title, candidates=listing(behind))
-
-
-def _failed(choice: Choice) -> str:
-    failed = [ratio.candidate for ratio in choice.analysis.overall if ratio.verdict == "failed"]
-    if not failed or choice.kind == "only":  # the verdict of which says it
-        return ""
-    return _("Failed: {candidates}.", candidates=choice.titles(failed))
 
 
 def _alternatives(choice: Choice) -> Iterator[str]:

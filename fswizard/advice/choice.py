@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from fswizard.advice.phrasing import speed_against
-from fswizard.language import listing
+from fswizard.language import _, listing
 from fswizard.model.analysis import ALIKE_AT_THE_END, Analysis, AnswerKind, Ratio
 from fswizard.model.filesystem import Candidate
 from fswizard.model.plan import Plan
 from fswizard.model.recipe import Workload
 from fswizard.model.result import Result
-from fswizard.model.units import speed_text
+from fswizard.model.units import speed_text, times_text
 
 Names = tuple[str, ...]
 
@@ -73,8 +72,13 @@ class Choice:
         return speed_text(ratio, self.unit)
 
     def comparison(self, pair: Ratio) -> str:
-        """An overall ratio with its reference: `21 % faster than ext4`."""
-        return speed_against(pair.ratio, self.title(pair.baseline), self.unit)
+        """An overall ratio with its reference: `21 % faster than ext4`, `8× as fast as ext4`."""
+        rival = self.title(pair.baseline)
+        if pair.ratio >= 1.995:  # the limit from which on `speed_text` counts in times
+            return _("{times} as fast as {candidate}", times=times_text(pair.ratio), candidate=rival)
+        if 1 / 1.005 <= pair.ratio <= 1.005:
+            return _("as fast as {candidate}", candidate=rival)
+        return _("{speed} than {candidate}", speed=self.speed(pair.ratio), candidate=rival)
 
 
 def choose(result: Result, analysis: Analysis) -> Choice:

@@ -88,14 +88,11 @@ def _only_mount_options_differ(plan: Plan) -> bool:
 
     Compares them as stored in the result, with options that need not be in the catalogue.
     """
-    first, *others = plan.candidates
-    return bool(others) and all(_formatting(other) == _formatting(first) for other in others)
-
-
-def _formatting(candidate: Candidate) -> tuple[object, ...]:
-    """Everything that a candidate's mkfs depends on; a pool is created with its mount options."""
-    mount_options = candidate.mount_options if candidate.filesystem.pool else ()
-    return candidate.filesystem.name, candidate.mkfs_options, mount_options, candidate.array
+    formats = []
+    for candidate in plan.candidates:
+        mount_options = candidate.mount_options if candidate.filesystem.pool else ()  # with which a pool is created
+        formats.append((candidate.filesystem.name, candidate.mkfs_options, mount_options, candidate.array))
+    return len(formats) > 1 and formats.count(formats[0]) == len(formats)
 
 
 def making(candidate: Candidate, label: str = LABEL) -> Commands:

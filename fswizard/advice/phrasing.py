@@ -6,18 +6,9 @@ from fswizard.language import N_, _, number
 from fswizard.model.analysis import MoreTime
 from fswizard.model.filesystem import Filesystem
 from fswizard.model.needs import NEEDS
-from fswizard.model.units import duration_text, speed_text, times_text
+from fswizard.model.units import duration_text, times_text
 
 _RARELY_DECIDE = {"repair", "grow", "quotas", "case-insensitive"}
-
-
-def speed_against(ratio: float, rival: str, unit: str = "s") -> str:
-    """A ratio with its reference: `21 % faster than ext4`, `8× as fast as ext4`; `unit` as for `speed_text`."""
-    if ratio >= 1.995:  # the limit from which on `speed_text` counts in times
-        return _("{times} as fast as {candidate}", times=times_text(ratio), candidate=rival)
-    if 1 / 1.005 <= ratio <= 1.005:
-        return _("as fast as {candidate}", candidate=rival)
-    return _("{speed} than {candidate}", speed=speed_text(ratio, unit), candidate=rival)
 
 
 def percent(share: float) -> str:
