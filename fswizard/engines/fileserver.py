@@ -11,7 +11,7 @@ created less than 160 loops before, here a tenth.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Annotated
 
 from fswizard.engines.shared.context import GIB, WorkloadFailed
@@ -54,7 +54,7 @@ class FileServerJob(Engine):
     files: Annotated[int, within(5, 10_000_000)]
     mean_file_bytes: Annotated[int, within(1, GIB)]
     mean_append_bytes: Annotated[int, within(1, GIB)]
-    seconds: Annotated[float, within(0.1, 604_800)]
+    seconds: Annotated[float, within(0.1, 604_800)] = field()  # required, although jobs have a default
     fill_percent: Annotated[int, within(0, 99)] = 0
 
     def __post_init__(self) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Annotated
 
 from fswizard.engines.shared.context import MIB, TIB
@@ -30,7 +30,7 @@ class FsyncJob(Engine):
     strain = "sync"
     total_bytes: Annotated[int, within(8 * MIB, 16 * TIB)]
     """Upper limit of the bytes written to the large file."""
-    seconds: Annotated[float, within(1, 3600)]
+    seconds: Annotated[float, within(1, 3600)] = field()  # required, although jobs have a default
 
     @property
     def units(self) -> int:

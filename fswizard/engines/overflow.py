@@ -6,7 +6,7 @@ import math
 import statistics
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Annotated, NamedTuple
 
@@ -38,7 +38,7 @@ class OverflowJob(Engine):
     direct = True
     working_set_bytes: Annotated[int, within(MIB, 16 * TIB)]
     """Size of the file, which must be larger than the cache to overflow it."""
-    seconds: Annotated[float, within(1, 604_800)]
+    seconds: Annotated[float, within(1, 604_800)] = field()  # required, although jobs have a default
     block_bytes: Annotated[int, within(512, MIB)] = 4096
     depth: Annotated[int, within(1, 1024)] = 32
 

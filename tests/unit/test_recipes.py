@@ -105,6 +105,7 @@ def test_what_a_workload_before_made_is_not_made_again() -> None:
         (toml({**FIO, "blok": "4K"}), ["workload 1 (write)", "'blok'", "'block'"]),
         (toml({**FIO, "allocated": True, "rw": "read"}), ["'allocated'", "only for writes"]),
         (toml({**FIO, "block": "4Q"}), ["workload 1 (write)", "'block'", "'4Q' is not a size"]),
+        (toml({**SERVER, "seconds": None}), ["workload 1 (serve)", "missing required field `seconds`"]),
         (toml({**FIO, "size": None}), ["workload 1 (write)", "missing required field `size_bytes`"]),
         (toml({**FIO, "metric": "append_latency"}), ["'metric'", "throughput"]),
         (toml({**FIO, "engine": "filesever"}), ["'engine'", "did you mean 'fileserver'"]),
