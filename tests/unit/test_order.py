@@ -13,13 +13,13 @@ import pytest
 from fswizard.errors import RunFailed
 from fswizard.model.drive import SmrKind
 from fswizard.model.plan import Plan, Target, Trial
-from fswizard.model.result import Environment, Result, Sample
+from fswizard.model.result import Sample
 from fswizard.progress.emitter import Emitter
 from fswizard.session import rest
 from fswizard.session.order import trial_order
 from fswizard.system import clock
 from fswizard.system.block_stats import Counters
-from tests.builders import make_drive, make_plan
+from tests.builders import make_drive, make_plan, make_result
 from tests.fakes.host import ModelHost
 from tests.fakes.machine import make_program
 
@@ -70,7 +70,7 @@ def test_a_result_has_the_trials_of_counted_rounds_as_they_were_carried_out() ->
         for trial in trials
         for metric in ("iops", "used")
     )
-    earlier = Result(Environment("0.1.0", "2026-01-02T03:04:05Z"), plan, samples, discarded_rounds=(2,))
+    earlier = make_result(plan=plan, samples=samples, discarded_rounds=(2,))
     assert earlier.trials == tuple(trial for trial in trials if trial.round != 2)
 
 
