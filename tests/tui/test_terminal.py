@@ -169,7 +169,7 @@ def test_the_wizard_ends_with_a_terminal_that_sends_it_no_signal(open_terminal: 
     """The kernel signals no session but the one that the terminal controls. Seconds, as a wizard has to come up."""
     state = f"XDG_STATE_HOME={tmp_path}/state XDG_CACHE_HOME={tmp_path}/cache"
     terminal = open_terminal(program=f"setsid -w env {state} {sys.executable} -m fswizard --demo")
-    terminal.shows("What would you like to know?")
+    terminal.shows("Recorded runs, shown again")
     terminal.hang_up()
     try:
         terminal.ends()
