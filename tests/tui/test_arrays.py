@@ -103,7 +103,7 @@ async def test_a_thirteenth_disk_is_refused_and_one_that_goes_is_named(
         await tick(pilot, "sdg", PAIR[1])
         await shows(pilot, "An array takes 2 disks at most")
         assert ticks(pilot)[DEVICE + PAIR[1]] is False
-        fake.drives = (SSD, NEW, TWIN)
+        fake.attach(SSD, NEW, TWIN)
         await shows(pilot, f"! {part.rpartition('/')[2]} is not attached any more.")
         await tick(pilot, "sdg", PAIR[1])
         await shows(pilot, "2 disks: ")
