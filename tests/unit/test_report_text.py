@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import shlex
 from dataclasses import replace
 from typing import Any, Literal
@@ -17,9 +16,8 @@ from fswizard.model.filesystem import Candidate
 from fswizard.model.metrics import UNPLUG_TIME
 from fswizard.model.plan import Member, Target
 from fswizard.model.result import Doubt, Failure, Sample
-from fswizard.model.text import cells, plain
+from fswizard.model.text import cells
 from fswizard.report import FORMATS, content, render
-from fswizard.report.axis import Axis
 from fswizard.report.blocks import ratio_cell
 from fswizard.report.layout import WIDTH
 from fswizard.report.subject import attempt_command
@@ -167,15 +165,3 @@ def test_directories_are_numbered_and_their_paths_are_left_out() -> None:
     assert "DIRECTORY-1 (ext4)" in text and "DIRECTORY-2 (xfs)" in text
     assert "dir:DIRECTORY-1,DIRECTORY-2" in text
     assert "/mnt/archive" not in text.replace("fstab", "")
-
-
-@given(st.lists(st.floats(1e-3, 1e3), min_size=1, max_size=9))
-def test_every_estimate_is_within_the_axis(ratios: list[float]) -> None:
-    axis = Axis.around(Ratio("xfs", "ext4", "", ratio, ratio / 50, ratio * 50, 3) for ratio in ratios)
-    assert all(axis.low <= math.log(ratio) <= axis.high for ratio in (*ratios, 1.0))
-
-
-@given(st.text(st.sampled_from("│┼├┤●◂▸─×–±…µ▲▽é漢")))
-def test_ascii_drawings_keep_their_width(text: str) -> None:
-    assert plain(text).isascii()
-    assert len(plain(text)) == len(text)

@@ -37,13 +37,9 @@ def test_each_experiment_can_be_run_and_names_what_was_published(name: str) -> N
     else:
         assert name in BY_HAND
     known = own | {work.name for work in document(this.published).workload}
-    for note in this.notes:
-        assert note.candidate in ("", *this.candidates) and note.workload in ("", *known)
     for condition in (condition for conclusion in this.conclusions for condition in conclusion.holds):
         assert {condition.candidate, condition.than} <= {"", *this.candidates}
         assert condition.workload in known
-        assert condition.rerun in ("", *EXPERIMENTS)
-        assert condition.above or condition.below or condition.fails
 
 
 def test_a_result_that_is_kept_names_no_machine(tmp_path: Path) -> None:
