@@ -108,6 +108,7 @@ class Session:
             with in_english():  # what a task says is in the language of its beginning
                 self._main = asyncio.create_task(self._run())
             try:
+                await asyncio.sleep(0)  # cancelled before it has begun, it would not write its end
                 while (event := await self._queue.get()) is not None:
                     yield event
                 await self._main
