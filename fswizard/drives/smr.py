@@ -373,7 +373,7 @@ def _advice(kind: SmrKind, facts: SmrFacts, evidence: Sequence[Evidence]) -> Ite
 
 def _on_refusal(problem: str) -> str:
     """Advice on an error message of smartctl."""
-    if re.search("STANDBY|in IDLE", problem):
+    if re.search("STANDBY|in IDLE|in SLEEP", problem):
         return N_(
             "The disk is asleep. Query it when it is in use, or wake it: `smartctl -x DEVICE` without `-n standby`."
         )
@@ -382,6 +382,8 @@ def _on_refusal(problem: str) -> str:
             "smartctl needs root here: `sudo smartctl -x DEVICE`. On Windows run it in a terminal opened as "
             "administrator."
         )
+    if re.search("not found", problem):
+        return N_("Install smartmontools, then try again.")
     return N_(
         "Query the disk itself with `smartctl -x DEVICE` as root, behind a USB adapter with `-d sat`; `smartctl "
         "--scan-open` lists the disks and the type that each one needs."
