@@ -383,7 +383,7 @@ def _on_refusal(problem: str) -> str:
             "administrator."
         )
     if re.search("not found", problem):
-        return N_("Install smartmontools, then try again.")
+        return N_("Install smartmontools, which smartctl is part of, and run `smartctl -x DEVICE` again.")
     return N_(
         "Query the disk itself with `smartctl -x DEVICE` as root, behind a USB adapter with `-d sat`; `smartctl "
         "--scan-open` lists the disks and the type that each one needs."
