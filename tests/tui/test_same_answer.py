@@ -19,6 +19,7 @@ from fswizard.model.filesystem import Candidate
 from fswizard.model.plan import Member, Target
 from fswizard.model.result import Result
 from fswizard.report import FORMATS, content, render
+from fswizard.results import all_results
 from fswizard.stats import analyse
 from fswizard.tui import drawing
 from fswizard.tui.screens.history import answer_of
@@ -176,10 +177,11 @@ def test_the_history_has_the_verdict_who_is_not_out_and_how_long_it_took(
     make: Callable[[], Result], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    monkeypatch.setattr("fswizard.results.all_results", all_results)  # of this directory
     result = make()
     findings = conclude(result)
     write_result(results.new_path(result.plan), result, analyse(result), findings.answer)
-    (entry,) = results.all_results()
+    (entry,) = all_results()
     failed = {ratio.candidate for ratio in findings.analysis.overall if ratio.verdict == "failed"}
     assert entry.ending is not None
     assert not set(entry.ending.leaders) & {*findings.answer.behind, *failed}
