@@ -10,6 +10,7 @@ import struct
 import xml.etree.ElementTree as ET
 from dataclasses import replace
 from html.parser import HTMLParser
+from itertools import chain
 
 import jsonschema
 import pytest
@@ -17,14 +18,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
+from fswizard.advice import conclude
 from fswizard.errors import UsageError
 from fswizard.model.analysis import Findings
 from fswizard.report import FORMATS, content, format_of, render
 from fswizard.report.subject import attempt_command
 from fswizard.report.svg import HEIGHT, WIDTH
 from fswizard.sharing import export
-from fswizard.stats import summarise
 from fswizard.system.pictures import png
+from tests.builders import make_drive, make_plan, make_result, make_samples, make_workload
 from tests.result_schema import PATH, schema
 from tests.unit.report_findings import FAILURE, make_findings, renamed, with_result
 
@@ -106,19 +108,12 @@ def drawn_words(findings: Findings) -> list[str]:
 
 
 def with_many_workloads(count: int) -> Findings:
-    """The first workload of the findings, `count` times."""
-    findings = make_findings()
-    first, *_ = findings.result.plan.recipe.workloads
-    names = [f"{first.name}-{number}" for number in range(count)]
-    workloads = tuple(replace(first, name=name, title=name) for name in names)
-    samples = [sample for sample in findings.result.samples if sample.workload == first.name]
-    copied = tuple(replace(sample, workload=name) for name in names for sample in samples)
-    ratios = [ratio for ratio in findings.analysis.by_workload if ratio.workload == first.name]
-    by_workload = tuple(replace(ratio, workload=name) for name in names for ratio in ratios)
-    recipe = replace(findings.result.plan.recipe, workloads=workloads)
-    many = with_result(findings, plan={"recipe": recipe}, samples=copied)
-    analysis = replace(findings.analysis, by_workload=by_workload)
-    return replace(many, analysis=analysis, summaries=summarise(many.result))
+    """Findings with so many tests, alike in each."""
+    workloads = [make_workload(f"large-files-{number}") for number in range(count)]
+    figures = {"ext4": (180e6, 181e6, 179e6), "xfs": (187e6, 188e6, 186e6)}
+    samples = chain.from_iterable(make_samples(figures, workload.name) for workload in workloads)
+    plan = make_plan(tuple(figures), workloads, drive=make_drive("drive-managed"))
+    return conclude(make_result(plan=plan, samples=tuple(samples)))
 
 
 def test_a_file_name_asks_for_the_format_with_its_longest_ending_and_an_unknown_one_is_refused() -> None:
@@ -245,7 +240,7 @@ def test_the_card_has_disk_verdict_figures_with_the_largest_differences_and_a_co
     assert words[2] == f"✓ {findings.answer.verdict}"
     assert {*(chart.title for chart in charts), "187 MB/s", attempt_command(findings.result.plan)} <= set(words)
     many = drawn_words(with_many_workloads(40))
-    drawn = [word for word in many if word.startswith("large-files-")]
+    drawn = [word for word in many if word.startswith("Large-files-")]
     assert 2 <= len(drawn) < 40
     assert any(word.startswith(f"{len(drawn)} of 40 tests") for word in many)
     assert [chart.workload for chart in content.highlights(charts, 1)] == ["random-append"]

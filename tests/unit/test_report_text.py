@@ -11,7 +11,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from fswizard.advice import conclude
-from fswizard.model.analysis import Analysis, Answer, Findings, Ratio
+from fswizard.model.analysis import Findings, Ratio
 from fswizard.model.filesystem import Candidate
 from fswizard.model.metrics import UNPLUG_TIME
 from fswizard.model.plan import Member, Target
@@ -37,9 +37,8 @@ def flat(text: str) -> str:
 TEXT = whole(make_findings())
 
 
-def test_the_answer_comes_first_then_commands_and_every_fact() -> None:
+def test_commands_and_every_fact_are_there() -> None:
     findings = make_findings()
-    assert TEXT.startswith(f"✓ {findings.answer.verdict}, by at least 15 %")
     assert all(command in TEXT for command in content.set_up(findings).commands)
     facts = dict(content.facts(findings).rows)
     assert {"Disk", "Serial", "Recording", "Measured", "Rounds", "System", "Tools"} <= facts.keys()
@@ -56,7 +55,6 @@ def test_a_ratio_has_its_interval_and_mark() -> None:
     assert rows["Delete-tree"][1] == "0.71 (0.68–0.74) ▼"
     assert rows["Overall"][-2] == "failed ✗"
     assert [row[-1] for row in table.rows] == ["", "98%", "", ""]
-    assert all(cell.rstrip(" ▲▼═○✗") in TEXT for row in table.rows for cell in row)
     assert [ratio_cell(None), ratio_cell(Ratio("xfs", "ext4", "", 1.2))] == ["–", "1.20 ○"]
 
 
@@ -98,9 +96,7 @@ def test_the_time_until_it_may_be_unplugged_is_a_row_of_removable_disks(
     assert text.count("2.50 s") == rows
 
 
-def test_a_run_without_figures_has_a_report_and_a_memory_limit_that_could_not_be_set_is_not_listed() -> None:
-    result = with_result(samples=(), failures=(), outcome="killed").result
-    assert whole(Findings(result, Analysis(), (), Answer("nothing", "Nothing"))).startswith("✗ Nothing")
+def test_a_memory_limit_that_could_not_be_set_is_not_listed() -> None:
     for codes, listed in (((), True), (("fits-in-memory",), False)):
         doubts = tuple(Doubt(code, "It could not be had.") for code in codes)
         limited = with_result(plan={"memory_limit_bytes": 256 << 20}, doubts=doubts)

@@ -25,7 +25,6 @@ from fswizard.model.result import Doubt, Failure, Result
 from fswizard.report import FORMATS
 from fswizard.sharing import export, shareable
 from tests.builders import make_filesystem, make_plan, make_result
-from tests.fakes.command_line import fswizard
 from tests.fakes.translation import catalog_of, known
 from tests.unit.report_findings import make_findings
 
@@ -245,4 +244,3 @@ def test_a_shared_result_is_a_result_like_any_other(tmp_path: Path) -> None:
     assert conclude(back).analysis == conclude(shareable(result)).analysis
     assert [sample.value for sample in back.samples] == [sample.value for sample in result.samples]
     assert shareable(back) == back
-    assert fswizard("report", str(tmp_path / "shared.jsonl")).returncode == 0

@@ -23,9 +23,8 @@ def test_sizes_are_read_as_fio_and_mkfs_read_them(text: str, size: int) -> None:
     assert parse_size(text) == size
 
 
-@pytest.mark.parametrize(("text", "size"), [("50 GB", 50 * 10**9), ("1.5t", 15 * 10**11), ("2GiB", 2 << 30)])
-def test_sizes_of_writes_are_decimal_unless_binary_is_asked_for(text: str, size: int) -> None:
-    assert parse_size(text, DECIMAL) == size
+def test_sizes_of_writes_are_decimal_unless_binary_is_asked_for() -> None:
+    assert [parse_size(text, DECIMAL) for text in ("50 GB", "2GiB")] == [50 * 10**9, 2 << 30]
 
 
 @pytest.mark.parametrize("text", ["", "G", "-1G", "1e3", "2 G B", "9999999P", "٣G", "1G\n2G"])
