@@ -10,7 +10,6 @@ from typing import Any, cast
 
 import pytest
 
-from fswizard.disks import image
 from fswizard.disks.disk import Begun, CandidateFailed, DiskFailed
 from fswizard.disks.image import (
     BUSY_ATTEMPTS,
@@ -19,16 +18,14 @@ from fswizard.disks.image import (
     PreparedDevices,
     PreparedImage,
     _leave_wiped,
-    open_images,
 )
 from fswizard.disks.journal import Journal, leftovers
 from fswizard.engines.fileserver import FileServerJob
 from fswizard.engines.tree import TreeJob
-from fswizard.errors import Missing, Refused, RunFailed
+from fswizard.errors import Refused, RunFailed
 from fswizard.model.events import DoubtRaised, Event, SampleTaken
 from fswizard.model.filesystem import Candidate
 from fswizard.model.metrics import DURATION, OPERATION_RATE
-from fswizard.model.plan import Target
 from fswizard.model.recipe import Workload
 from fswizard.progress.emitter import Emitter
 from fswizard.session import harness_ceiling
@@ -162,21 +159,6 @@ async def test_an_image_whose_discarded_blocks_were_taken_by_others_is_on_a_full
 )
 async def test_a_device_that_cannot_be_written_is_blamed(tmp_path: Path, wiping: Exception | None, said: str) -> None:
     assert await blamed(prepared(StuckDisk(wiping=wiping), tmp_path, PreparedDevices)) == said
-
-
-@pytest.mark.usefixtures("state")
-async def test_without_root_no_image_is_written_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(*_: object) -> None:
-        raise Missing("no root")
-
-    monkeypatch.setattr(image, "open_root", refuse)
-    place = tmp_path / "place"
-    place.mkdir()
-    plan = make_plan(target=Target("image", str(place), 64 << 20))
-    with pytest.raises(Missing, match="no root"):
-        async with open_images(plan, Emitter(lambda event: None), Journal(None)):
-            pass
-    assert not list(place.iterdir())
 
 
 # How fast our own workloads are in memory

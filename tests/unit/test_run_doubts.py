@@ -53,6 +53,9 @@ SHINGLED = {"drive": make_drive("drive-managed")}
         ({**SHINGLED, "writes_bytes_per_trial": 500 << 30}, {}, "cache-not-exceeded", False),
         ({"drive": make_drive("cmr"), "writes_bytes_per_trial": 4 << 30}, {}, "cache-not-exceeded", False),
         ({"target": image(filesystem="btrfs")}, {}, "image-on-btrfs", True),
+        ({"target": image(), "candidates": ("btrfs:discard=async", "xfs")}, {}, "discard-on-image", True),
+        ({"target": image(), "candidates": ("btrfs:nodiscard", "xfs")}, {}, "discard-on-image", False),
+        ({"candidates": ("ext4:discard",)}, {}, "discard-on-image", False),
     ],
 )
 def test_a_doubt_stands_where_it_is_caused_and_nowhere_else(
@@ -67,13 +70,6 @@ def test_a_small_btrfs_is_doubted_but_for_a_large_file_that_needs_little_metadat
 ) -> None:
     made = replace(plan(workload, target=image(2 << 30)), candidates=parse_candidates("ext4; btrfs:noatime; xfs"))
     assert ("small-btrfs:noatime" in codes(made)) is doubted
-
-
-def test_discard_on_an_image_is_doubted() -> None:
-    asking = ("ext4:discard", "btrfs:discard=async", "btrfs:nodiscard", "xfs")
-    assert "discard-on-image" in codes(plan(candidates=asking, target=image()))
-    assert "discard-on-image" not in codes(plan(candidates=asking))
-    assert "discard-on-image" not in codes(plan(candidates=asking[2:], target=image()))
 
 
 SYNCED = make_workload("log", job=FioJob("write", 4096, 64 << 20, fsync=1))

@@ -84,7 +84,7 @@ def test_no_noise_at_all_proves_no_difference_below_half_a_percent() -> None:
 
 @pytest.mark.parametrize(
     ("low", "high", "expected"),
-    [(1.01, 1.2, "faster"), (0.8, 0.99, "slower"), (1.01, 1.09, "alike"), (0.9, 1.04, "open"), (1.0, 1.2, "open")],
+    [(1.01, 1.2, "faster"), (0.8, 0.99, "slower"), (1.01, 1.09, "alike"), (1.0, 1.2, "open")],
 )
 def test_verdicts(low: float, high: float, expected: str) -> None:
     ratio = with_interval(Ratio("xfs", "ext4", "", math.sqrt(low * high)), math.log(high / low) / 2, 1.1)
