@@ -67,18 +67,17 @@ def file(tmp_path: Path) -> Path:
 def test_a_cut_anywhere_leaves_every_whole_line_readable(file: Path, tmp_path: Path) -> None:
     data = file.read_bytes()
     header = data.index(b"\n", data.index(b"\n") + 1)
-    places = random.Random(4).sample(range(len(data)), 200) + list(range(header - 2, header + 3))
-    for place in places:
-        cut = tmp_path / "cut"
+    cut = tmp_path / "cut"
+    for place in (*random.Random(4).sample(range(len(data)), 200), *range(header - 2, header + 3)):
         cut.write_bytes(data[:place])
         if place < header:
             with pytest.raises(UsageError):
                 load(cut)
             continue
-        whole = [json.loads(line) for line in data[: place + 1].split(b"\n")[:-1]]
+        whole = data[: place + 1].rpartition(b"\n")[0]
         result = load(cut)
-        assert len(result.samples) == sum(line["type"] == "SampleTaken" for line in whole)
-        assert len(result.failures) == sum(line["type"] == "StepFailed" for line in whole)
+        assert len(result.samples) == whole.count(b'"type":"SampleTaken"')
+        assert len(result.failures) == whole.count(b'"type":"StepFailed"')
 
 
 @pytest.mark.parametrize("end", [bytes(4096), b'{"type": "FutureThing", "at_s": 1.0}\n'])
