@@ -121,7 +121,8 @@ def short(findings: Findings) -> Document:
     baseline = plan.candidate(findings.baseline).title
     marks = _("▲ faster, ▼ slower than {candidate}", candidate=baseline)
     proven = any(bar.remark and bar.figure for chart in selected for bar in chart.bars)
-    about = (subject(findings), selection(selected, charts), length(findings), when(findings))
+    place = place_text(plan) if plan.target.kind == "image" else ""
+    about = (subject(findings), place, selection(selected, charts), length(findings), when(findings))
     return (
         top,
         Table(header, tuple(rows), (marks,) if proven else ()),
