@@ -7,10 +7,11 @@ import random
 import statistics
 from collections.abc import Callable, Iterator
 from functools import cache
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 from fswizard.system import clock
 from tests.fakes.clock import SimulatedClock
+from tests.long.uml.models import Modelled
 
 AICODIX = "[aicodix/smr](https://github.com/aicodix/smr)"
 SSSL = "[sssl/SMR-simulation](https://github.com/sssl/SMR-simulation)"
@@ -39,23 +40,7 @@ class Figure(NamedTuple):
         return self.reason if abs(self.ours / self.published - 1) > 0.25 else ""
 
 
-class Cleaning(Protocol):
-    """A shingled disk that counts the bands that it has cleaned."""
-
-    band_bytes: int
-    idle_s: float
-
-    @property
-    def cleaned(self) -> int: ...
-
-    def write_s(self, offset: int, length: int) -> float: ...
-
-    def read_s(self, offset: int, length: int) -> float: ...
-
-    def flush_s(self) -> float: ...
-
-
-def figures(make: Callable[[], Cleaning]) -> Iterator[Figure]:
+def figures(make: Callable[[], Modelled]) -> Iterator[Figure]:
     """Of new disks of `SIZE_BYTES`, each made when it is needed.
 
     Random writes are synchronous, as the real ones were.
@@ -84,7 +69,7 @@ class Scattered(NamedTuple):
     stall_s: float
 
 
-def _sequential(make: Callable[[], Cleaning]) -> float:
+def _sequential(make: Callable[[], Modelled]) -> float:
     """MB/s."""
     with clock.use(SimulatedClock()):
         disk, count = make(), 1000
@@ -92,7 +77,7 @@ def _sequential(make: Callable[[], Cleaning]) -> float:
 
 
 @cache
-def _scattered(make: Callable[[], Cleaning], size_mib: int) -> Scattered:
+def _scattered(make: Callable[[], Modelled], size_mib: int) -> Scattered:
     """Until the cache is full, and 500 writes more."""
     dice = random.Random(size_mib)
     with clock.use(SimulatedClock()) as time:
@@ -119,7 +104,7 @@ def _scattered(make: Callable[[], Cleaning], size_mib: int) -> Scattered:
     )
 
 
-def _cleaning_s(make: Callable[[], Cleaning]) -> float:
+def _cleaning_s(make: Callable[[], Modelled]) -> float:
     """Seconds a band, in a minute of rest."""
     with clock.use(SimulatedClock()) as time:
         disk = make()

@@ -7,10 +7,9 @@ import subprocess
 from pathlib import Path
 
 from fswizard.system import clock
-from tests.long.simulated.disks import Disk
 
 SOURCE = Path(__file__).parent / "driver" / "models.c"
-READ, WRITE, FLUSH, DISCARD = range(4)
+READ, WRITE, FLUSH = range(3)
 COUNTERS = (
     *("reads", "writes", "gone_on", "stalls", "cleaned", "cleaned_idle"),
     *("units_closed", "cached_bytes", "busy_ns"),
@@ -38,7 +37,7 @@ def compiled(directory: Path) -> ctypes.CDLL:
     return models
 
 
-class Modelled(Disk):
+class Modelled:
     """A disk of one of the driver's kinds, on the clock that is in use."""
 
     band_bytes = 30 << 20
@@ -58,13 +57,10 @@ class Modelled(Disk):
     def _reference(self) -> object:
         return ctypes.byref(self._model)
 
-    def counted(self, name: str) -> int:
-        return int(self._model.counters[COUNTERS.index(name)])
-
     @property
     def cleaned(self) -> int:
         """Bands, so far."""
-        return self.counted("cleaned") + self.counted("cleaned_idle")
+        return sum(int(self._model.counters[COUNTERS.index(name)]) for name in ("cleaned", "cleaned_idle"))
 
     def read_s(self, offset: int, length: int) -> float:
         return self._cost_s(READ, offset, length)
