@@ -1,4 +1,4 @@
-"""The machines that most tests of this room share."""
+"""The machines that most tests of this room share. Two groups of tests run side by side, each in its own."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.long.vm.disks import KEPT, MEASURED, MEMBERS, USUAL
+from tests.long.vm.disks import MEASURED, MEMBERS, USUAL
 from tests.long.vm.machine import Machine, booted
 
 
@@ -19,10 +19,10 @@ def machine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Machine]:
 
 @pytest.fixture(scope="session")
 def zfs_machine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Machine]:
-    """One with OpenZFS, two disks, and four more for arrays, which keeps what is written to it when its power is cut.
+    """One with OpenZFS, a disk, and four more for arrays, which keeps what is written to it when its power is cut.
 
     Who changes anything in it puts it right again.
     """
-    disks = (MEASURED, KEPT, *MEMBERS)
-    with booted(tmp_path_factory.mktemp("machine"), disks, zfs=True, keeps_root=True) as machine:
+    directory = tmp_path_factory.mktemp("machine")
+    with booted(directory, (MEASURED, *MEMBERS), zfs=True, keeps_root=True) as machine:
         yield machine

@@ -95,16 +95,6 @@ async def errors_are_seen_also_after_the_mount_that_saw_them(disk: RootDisk) -> 
     await umount(disk)
 
 
-async def one_that_a_program_uses_stays(disk: RootDisk) -> None:
-    await made_and_mounted(disk, "zfs")
-    process = await disk.start(["sleep", "600"], cwd=disk.directory, env={})
-    busy = await disk.umount()
-    assert busy.exit_code and "busy" in busy.output, busy.output
-    await process.kill()
-    assert await said(disk, "ls") == ""
-    await umount(disk)
-
-
 def what_a_killed_run_left_is_reclaimed() -> None:
     argv = (*APART, sys.executable, "-m", "tests.long.vm.pool_checks", UNFINISHED)
     killed = subprocess.run(argv, stdout=subprocess.PIPE, text=True, check=False)
@@ -150,7 +140,6 @@ CHECKS = (
     a_dataset_that_somebody_put_in_is_never_mounted,
     sync_reaches_the_disk_and_mounting_again_reads_from_it,
     errors_are_seen_also_after_the_mount_that_saw_them,
-    one_that_a_program_uses_stays,
 )
 
 

@@ -13,7 +13,6 @@ from tests.long.vm.machine import TIMEOUT_S, Machine, awaited
 USER, PASSWORD = "ada", "correct horse"
 PROMPT = "ready>"
 SIZE = (80, 24)
-WIDE = (110, 40)
 KEY_S = 30.0
 """After so long without an answer a key is pressed again."""
 
@@ -26,12 +25,6 @@ class Terminal:
         wire = f"stty raw -echo; cat < {device} & exec cat > {device}"
         size = ["-x", str(SIZE[0]), "-y", str(SIZE[1])]
         self._tmux("new-session", "-d", *size, "-s", self._name, "sh", "-c", wire)
-
-    def resize(self, size: tuple[int, int]) -> None:
-        """Columns and lines, of the window and for programs that start in the shell from now on."""
-        width, height = size
-        self._tmux("resize-window", "-t", self._name, "-x", str(width), "-y", str(height))
-        self.enter(f"stty rows {height} cols {width}")
 
     def press(self, *keys: str) -> None:
         self._tmux("send-keys", "-t", self._name, *keys)
@@ -76,11 +69,10 @@ def _row(shown: str, words: str) -> int:
 
 
 @contextmanager
-def logged_in(machine: Machine, kind: str = "vt220") -> Iterator[Terminal]:
-    """A user without rights of their own, but in the group `sudo`, at a terminal of a `kind`."""
-    if machine.run("id", USER).exit_code:
-        machine.ok("useradd", "--create-home", "--shell", "/bin/bash", "--groups", "sudo", USER)
-        machine.sh(f"echo '{USER}:{PASSWORD}' | chpasswd")
+def logged_in(machine: Machine) -> Iterator[Terminal]:
+    """A user without rights of their own, but in the group `sudo`, at a VT220."""
+    machine.ok("useradd", "--create-home", "--shell", "/bin/bash", "--groups", "sudo", USER)
+    machine.sh(f"echo '{USER}:{PASSWORD}' | chpasswd")
     terminal = Terminal(machine.terminal)
     try:
         machine.ok("systemctl", "restart", "serial-getty@ttyS1")
@@ -89,7 +81,7 @@ def logged_in(machine: Machine, kind: str = "vt220") -> Iterator[Terminal]:
         terminal.shows("Password:")
         terminal.enter(PASSWORD)
         terminal.shows(f"{USER}@")
-        terminal.enter(f"stty rows {SIZE[1]} cols {SIZE[0]}; export TERM={kind} PS1='{PROMPT} '; clear")
+        terminal.enter(f"stty rows {SIZE[1]} cols {SIZE[0]}; export TERM=vt220 PS1='{PROMPT} '; clear")
         terminal.shows(PROMPT)
         yield terminal
     finally:

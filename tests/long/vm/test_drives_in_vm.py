@@ -11,7 +11,7 @@ import pytest
 from tests.long.vm.disks import ARCHIVE, MEASURED, PLAIN, RED, STICK, VIRTIO, ZONED, usb
 from tests.long.vm.machine import TIMEOUT_S, Machine
 
-pytestmark = [pytest.mark.vm, pytest.mark.slow, pytest.mark.xdist_group("drives")]
+pytestmark = [pytest.mark.vm, pytest.mark.slow, pytest.mark.xdist_group("machine")]
 
 Listing = dict[str, dict[str, Any]]
 """What `fswizard drives --json` says, by serial number."""
@@ -19,11 +19,21 @@ Listing = dict[str, dict[str, Any]]
 NEWCOMER = usb("NEWCOMER")
 NAMESPACE = f"/dev/disk/by-id/nvme-QEMU_NVMe_Ctrl_{ZONED.serial}"
 LINK = "/dev/disk/by-id/usb-QEMU_QEMU_HARDDISK_NEWCOMER-0:0"
-
-
-@pytest.fixture(scope="module")
-def listing(machine: Machine) -> Listing:
-    return drives(machine)
+VERDICTS = {
+    ARCHIVE.serial: "drive-managed",
+    RED.serial: "drive-managed",
+    PLAIN.serial: "cmr",
+    ZONED.serial: "host-managed",
+}
+NAMES = {
+    ARCHIVE.serial: "/dev/disk/by-id/ata-ST8000AS0002-1NA17Z_Z8400ABC",
+    RED.serial: "/dev/disk/by-id/ata-WDC_WD60EFAX-68JH4N1_WD-WX11D1",
+    PLAIN.serial: "/dev/disk/by-id/ata-WDC_WD80EFZX-68UW8N0_VK0ABCDE",
+    ZONED.serial: NAMESPACE,
+    STICK.serial: "/dev/disk/by-id/usb-QEMU_QEMU_HARDDISK_STICK1-0:0",
+    VIRTIO.serial: "/dev/disk/by-id/virtio-VIRTIO1",
+    MEASURED.serial: "/dev/disk/by-id/ata-TESTDISK_MEASURED",
+}
 
 
 def drives(machine: Machine, *before: str) -> Listing:
@@ -35,25 +45,27 @@ def drives(machine: Machine, *before: str) -> Listing:
             return found
 
 
-def codes(drive: dict[str, Any], says: str) -> set[str]:
-    return {piece["code"] for piece in drive["smr"]["evidence"] if piece["says"] == says}
+def verdicts(listing: Listing) -> dict[str, str]:
+    return {serial: listing[serial]["smr"]["verdict"] for serial in VERDICTS}
 
 
-def test_each_disk_is_known_for_what_it_is(listing: Listing) -> None:
-    verdicts = {
-        disk.serial: (listing[disk.serial]["smr"]["verdict"], listing[disk.serial]["smr"]["confidence"])
-        for disk in (ARCHIVE, RED, ZONED)
-    }
-    strong = ("drive-managed", "strong")
-    assert verdicts == {ARCHIVE.serial: strong, RED.serial: strong, ZONED.serial: ("host-managed", "certain")}
-    assert listing[PLAIN.serial]["smr"]["verdict"] == "cmr"
-    archive = listing[ARCHIVE.serial]
-    assert (archive["model"], archive["rpm"], archive["size_bytes"]) == (
-        "ST8000AS0002-1NA17Z", 5980, ARCHIVE.size_bytes,
-    )  # fmt: skip
-    assert codes(archive, "drive-managed") == {"model-table", "smartctl-family"}, "it tells nothing itself"
-    assert "trim" in codes(listing[RED.serial], "drive-managed")
+def codes(drive: dict[str, Any]) -> set[str]:
+    """Evidence that the disk is shingled."""
+    return {piece["code"] for piece in drive["smr"]["evidence"] if piece["says"] == "drive-managed"}
+
+
+def test_each_disk_is_known_for_what_it_is_by_the_name_that_udev_made(machine: Machine) -> None:
+    listing = drives(machine)
+    assert verdicts(listing) == VERDICTS
+    assert {drive["serial"]: drive["stable_name"] for drive in listing.values() if drive["serial"] != "ROOT"} == NAMES
+    archive, stick = listing[ARCHIVE.serial], listing[STICK.serial]
+    shown = (archive["model"], archive["rpm"], archive["size_bytes"])
+    assert shown == ("ST8000AS0002-1NA17Z", 5980, ARCHIVE.size_bytes)
+    assert codes(archive) == {"model-table", "smartctl-family"}, "it tells nothing itself"
+    assert "trim" in codes(listing[RED.serial])
     assert "mounted" in {use["code"] for use in listing["ROOT"]["uses"]}
+    assert stick["bus"] == "usb" and "46f4:0001" in stick["bridge"]
+    assert "asleep" not in stick["pending"], "its bridge passes no ATA command"
 
 
 def test_a_disk_with_zones_is_refused_before_anything_is_written(machine: Machine) -> None:
@@ -64,36 +76,9 @@ def test_a_disk_with_zones_is_refused_before_anything_is_written(machine: Machin
     assert machine.ok("blkzone", "report", NAMESPACE) == before
 
 
-def test_a_disk_behind_a_usb_bridge_is_named_with_it_and_not_taken_for_a_sleeping_one(listing: Listing) -> None:
-    """The bridge passes no ATA command."""
-    drive = listing[STICK.serial]
-    assert drive["bus"] == "usb"
-    assert "46f4:0001" in drive["bridge"]
-    assert "asleep" not in drive["pending"]
-
-
-def test_every_disk_has_the_name_that_udev_made(listing: Listing) -> None:
-    names = {drive["serial"]: drive["stable_name"] for drive in listing.values() if drive["serial"] != "ROOT"}
-    assert names == {
-        ARCHIVE.serial: "/dev/disk/by-id/ata-ST8000AS0002-1NA17Z_Z8400ABC",
-        RED.serial: "/dev/disk/by-id/ata-WDC_WD60EFAX-68JH4N1_WD-WX11D1",
-        PLAIN.serial: "/dev/disk/by-id/ata-WDC_WD80EFZX-68UW8N0_VK0ABCDE",
-        ZONED.serial: NAMESPACE,
-        STICK.serial: "/dev/disk/by-id/usb-QEMU_QEMU_HARDDISK_STICK1-0:0",
-        VIRTIO.serial: "/dev/disk/by-id/virtio-VIRTIO1",
-        MEASURED.serial: "/dev/disk/by-id/ata-TESTDISK_MEASURED",
-    }
-
-
 def test_without_root_the_verdicts_stand_and_what_could_not_be_asked_is_said(machine: Machine) -> None:
     listing = drives(machine, "runuser", "-u", "nobody", "--")
-    verdicts = {disk.serial: listing[disk.serial]["smr"]["verdict"] for disk in (ARCHIVE, RED, PLAIN, ZONED)}
-    assert verdicts == {
-        ARCHIVE.serial: "drive-managed",
-        RED.serial: "drive-managed",
-        PLAIN.serial: "cmr",
-        ZONED.serial: "host-managed",
-    }
+    assert verdicts(listing) == VERDICTS
     assert "needs root" in listing[ARCHIVE.serial]["pending"]
 
 

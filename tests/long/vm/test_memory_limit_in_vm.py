@@ -8,7 +8,7 @@ from tests.long.vm.machine import Machine
 from tests.long.vm.root import SHARES
 from tests.long.vm.runs import RUN_S
 
-pytestmark = [pytest.mark.vm, pytest.mark.slow]
+pytestmark = [pytest.mark.vm, pytest.mark.slow, pytest.mark.xdist_group("machine")]
 
 TESTS = "tests/loop/test_memory_limit.py"
 THOSE = "page_cache or only_its_child or goes_with"

@@ -10,13 +10,11 @@ from fswizard.advice.commands import DISK, making
 from fswizard.filesystems import parse_candidate
 from tests.long.vm.disks import MEASURED
 from tests.long.vm.machine import Machine
-from tests.long.vm.runs import RUN_S, await_words, link, on_disk, on_target, prepared, signal_runs
-from tests.recipe_texts import writing
+from tests.long.vm.runs import RUN_S, await_words, link, measured, on_disk, prepared, signal_runs
 
 pytestmark = [pytest.mark.vm, pytest.mark.slow, pytest.mark.xdist_group("machine")]
 
-RECIPE = writing("512M", "16M", 1)
-ON_VOLUMES = ("luks,cipher=adiantum,sector=4096+btrfs", "luks,workqueues=off,discards=on+ext4")
+TUNED = "luks,cipher=adiantum,sector=4096,workqueues=off,discards=on+ext4"
 
 
 def volumes(machine: Machine) -> list[bytes]:
@@ -25,7 +23,7 @@ def volumes(machine: Machine) -> list[bytes]:
 
 def test_udev_sees_nothing_on_a_volume_and_clean_closes_that_of_a_killed_run(machine: Machine) -> None:
     erase = ("--erase", MEASURED.serial, "--rounds", "3..3")
-    argv = prepared(machine, f"device:{link(MEASURED)}", "luks+ext4", *erase, recipe=RECIPE)
+    argv = prepared(machine, f"device:{link(MEASURED)}", "luks+ext4", *erase)
     running = machine.start(*argv, timeout_s=RUN_S)
     await_words(machine, running, '"sample":{"round":1')
     held = volumes(machine)
@@ -40,17 +38,10 @@ def test_udev_sees_nothing_on_a_volume_and_clean_closes_that_of_a_killed_run(mac
     machine.run("wipefs", "--all", link(MEASURED))
 
 
-def test_candidates_on_volumes_are_measured_on_a_disk_which_is_left_empty(machine: Machine) -> None:
-    run = on_disk(machine, MEASURED, "; ".join(ON_VOLUMES), "--rounds", "1..1", recipe=RECIPE)
-    assert all(run.rounds(name) for name in ON_VOLUMES), run.said  # a busy host may have the first one discarded
+def test_a_candidate_on_a_volume_is_measured_on_a_disk_which_is_left_empty(machine: Machine) -> None:
+    assert measured(on_disk(machine, MEASURED, TUNED)) == {TUNED}
     assert volumes(machine) == [b"control"]
     assert machine.run("wipefs", "--no-act", link(MEASURED)).stdout == b""
-
-
-def test_they_are_measured_in_an_image_beside_an_aged_one(machine: Machine) -> None:
-    run = on_target(machine, "image:768M@/root", "ext4:aged; luks+ext4", "--rounds", "1..1", recipe=RECIPE)
-    assert run.rounds("ext4:aged") and run.rounds("luks+ext4"), run.said
-    assert volumes(machine) == [b"control"]
 
 
 def test_the_reports_commands_make_what_was_measured_for_good(machine: Machine) -> None:
