@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import math
 import statistics
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-import psutil
-
 Size = Literal["full", "tiny"]
 """How much is measured: for the record, or just enough to see that the bench itself works."""
-Measure = Callable[[], Mapping[str, float]]
-"""Measures something once: seconds by name."""
+Measure = Callable[[], float]
+"""Measures something once, in seconds."""
 HEAD = "| figure | bound | measured | | remark |\n| --- | --- | --- | --- | --- |"
 
 
@@ -54,18 +52,16 @@ def spread(values: Sequence[float]) -> Spread:
     return Spread(statistics.median(ordered), ordered[cut], ordered[count - 1 - cut], count)
 
 
-def in_turns(count: int, ours: Measure, theirs: Measure) -> tuple[list[Mapping[str, float]], list[Mapping[str, float]]]:
+def in_turns(count: int, ours: Measure, theirs: Measure) -> list[tuple[float, float]]:
     """`count` figures of each side; who begins changes, so that a busy machine hurts both alike."""
-    first: list[Mapping[str, float]] = []
-    second: list[Mapping[str, float]] = []
+    found = []
     for number in range(count):
         if number % 2 == 0:
-            first.append(ours())
-            second.append(theirs())
+            mine, other = ours(), theirs()
         else:
-            second.append(theirs())
-            first.append(ours())
-    return first, second
+            other, mine = theirs(), ours()
+        found.append((mine, other))
+    return found
 
 
 def at_most(figure: str, measured: Spread, bound: float, unit: str = "", remark: str = "") -> Line:
@@ -82,9 +78,3 @@ def at_most(figure: str, measured: Spread, bound: float, unit: str = "", remark:
 def table(lines: Iterable[Line]) -> str:
     """In Markdown."""
     return "\n".join((HEAD, *map(str, lines)))
-
-
-def processor_s(process: psutil.Process) -> float:
-    """Processor time of all its threads so far."""
-    times = process.cpu_times()
-    return times.user + times.system
