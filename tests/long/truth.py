@@ -2,7 +2,7 @@
 
 A run finds how much of each test fits into its box on the disk. Then each test is done in the same trial with that
 amount, and with multiples of it, by the program itself.
-Ratios of candidates to the baseline, geometric means over the rounds; a test's direction has turned where the long one
+Ratios of candidates to the baseline, with their intervals; a test's direction has turned where the long one
 is beyond 10 % and the brief one is on the other side of 1.
 
 As root: python -m tests.long.truth hdd quick --times 1,4 --rounds 4 --image 8G
@@ -16,18 +16,20 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Sequence
-from contextlib import ExitStack
 from dataclasses import fields, replace
 from pathlib import Path
-from statistics import fmean, stdev
+from statistics import fmean
 from typing import Any, get_args
 
 from fswizard import recipes, results
 from fswizard.engines.sqlite import SqliteJob
 from fswizard.engines.tree import TreeJob
+from fswizard.model.analysis import Ratio
 from fswizard.model.keys import key_of
+from fswizard.model.metrics import DURATION
 from fswizard.model.recipe import Job, Recipe
 from fswizard.model.result import Result
+from fswizard.stats import analyse
 from tests.long.simulated import real_time
 
 BEYOND = 0.10
@@ -65,76 +67,59 @@ def _toml(value: Any) -> str:
     return f'"{value}"' if isinstance(value, str) else str(value)
 
 
-def logs(result: Result, workload: str, candidate: str) -> list[float]:
-    """The logarithm of a candidate's ratio to the baseline, round by round; above 0 is better."""
-    found: dict[tuple[int, str], float] = {}
-    sign = 1.0
-    for sample in result.samples:
-        if sample.primary and sample.workload == workload and sample.round not in result.discarded_rounds:
-            found[sample.round, sample.candidate] = sample.value
-            sign = 1.0 if sample.better == "higher" else -1.0
-    base = result.plan.baseline
-    return [
-        sign * math.log(value / found[number, base])
-        for (number, name), value in found.items()
-        if name == candidate and (number, base) in found
-    ]
-
-
 def table(recipe: Recipe, result: Result, times: Sequence[int]) -> str:
     """The ratios at each amount, and where a direction turns."""
-    base = result.plan.baseline
+    ratios = {(each.candidate, each.workload): each for each in analyse(result).by_workload if each.ratio}
     lines = []
-    for candidate in (each.name for each in result.plan.candidates if each.name != base):
-        overall: dict[int, list[float]] = {factor: [] for factor in times}
-        lines.append(f"\n{candidate} to {base}")
-        for workload in (each for each in recipe.workloads if each.box_s):
-            cells, means = [], []
-            for factor in times:
-                values = logs(result, f"{workload.name}-x{factor}", candidate)
-                took = [s.value for s in result.samples if s.metric == "duration" and s.candidate == base
-                        and s.workload == f"{workload.name}-x{factor}"]  # fmt: skip
-                if not values:
-                    continue
-                spread = stdev(values) / math.sqrt(len(values)) if len(values) > 1 else math.nan
-                means.append(fmean(values))
-                overall[factor].append(workload.weight * fmean(values))
+    for candidate in (each.name for each in result.plan.candidates if each.name != result.plan.baseline):
+        lines.append(f"\n{candidate} to {result.plan.baseline}")
+        overall = dict.fromkeys(times, 0.0)
+        boxed = [workload for workload in recipe.workloads if workload.box_s]
+        for workload in boxed:
+            known = {factor: ratios.get((candidate, f"{workload.name}-x{factor}")) for factor in times}
+            found = [(factor, ratio) for factor, ratio in known.items() if ratio]
+            cells = []
+            for factor, ratio in found:
+                overall[factor] += workload.weight * math.log(ratio.ratio)
                 amount = factor * (workload.task.units or 1)
-                seconds = f"{fmean(took):.2f} s" if took else ""
-                cells.append(f"{amount:>5} {seconds:>8} {math.exp(means[-1]):5.2f} ±{100 * spread:2.0f} %")
-            turned = len(means) > 1 and abs(means[-1]) > BEYOND and means[0] * means[-1] < 0
+                cells.append(f"{amount:>5} {_took(result, ratio)} {ratio.ratio:5.2f} ({ratio.interval()})")
+            brief_and_long = [math.log(ratio.ratio) for _, ratio in (found[0], found[-1])] if found else [0.0, 0.0]
+            turned = abs(brief_and_long[1]) > BEYOND and math.prod(brief_and_long) < 0
             lines.append(f"{workload.name:18} {' | '.join(cells)}{'  TURNED' if turned else ''}")
-        weight = sum(each.weight for each in recipe.workloads if each.box_s)
-        ratios = [f"x{factor} {math.exp(sum(values) / weight):.3f}" for factor, values in overall.items()]
-        lines.append(f"{'overall':18} {'  '.join(ratios)}")
+        weight = sum(workload.weight for workload in boxed)
+        means = [f"x{factor} {math.exp(total / weight):.3f}" for factor, total in overall.items()]
+        lines.append(f"{'overall':18} {'  '.join(means)}")
     return "\n".join(lines)
 
 
-def main() -> int:
+def _took(result: Result, ratio: Ratio) -> str:
+    """Seconds on the baseline."""
+    took = [
+        sample.value
+        for sample in result.samples
+        if (sample.metric, sample.candidate, sample.workload) == (DURATION.name, ratio.baseline, ratio.workload)
+    ]
+    return f"{fmean(took):.2f} s" if took else ""
+
+
+def main() -> None:
     parser = argparse.ArgumentParser(description="Brief and long work on one disk.")
-    parser.add_argument("model", choices=(*get_args(real_time.Model), "here"))
+    parser.add_argument("model", choices=get_args(real_time.Model))
     parser.add_argument("recipe")
     parser.add_argument("--times", default="1,4", help="multiples of the least amounts")
     parser.add_argument("--rounds", type=int, default=4)
-    parser.add_argument("--image", default="", help="size of the scratch image")
-    parser.add_argument("--keep", default="", help="where the result file goes")
+    parser.add_argument("--image", default="8G", help="size of the scratch image")
     options = parser.parse_args()
     times = [int(word) for word in options.times.split(",")]
-    recipe = recipes.find(options.recipe)
-    with ExitStack() as undo:
-        directory = Path(undo.enter_context(tempfile.TemporaryDirectory(dir="/var/tmp")))
-        place = directory
-        if options.model != "here":
-            place = undo.enter_context(real_time.host(options.model, 14 << 30, directory))
-        found = _run(recipe.name, directory / "found.jsonl", f"image:@{place}", recipe.candidates, 1)
+    candidates = recipes.find(options.recipe).candidates
+    with tempfile.TemporaryDirectory(dir="/var/tmp") as name, real_time.host(options.model, 14 << 30, Path(name)) as at:
+        directory = Path(name)
+        found = _run(options.recipe, directory / "found.jsonl", f"image:@{at}", candidates, 1)
         recipe = found.plan.recipe
         path = directory / "truth.toml"
-        size = options.image or f"{recipe.image_bytes >> 20}M"
-        path.write_text(at_amounts(recipe, times, size))
-        result = Path(options.keep) if options.keep else directory / "truth.jsonl"
-        told = _run(str(path), result, f"image:{size}@{place}", recipe.candidates, options.rounds)
-        print(table(recipe, told, times))
-    return 0
+        path.write_text(at_amounts(recipe, times, options.image))
+        target = f"image:{options.image}@{at}"
+        print(table(recipe, _run(str(path), directory / "truth.jsonl", target, candidates, options.rounds), times))
 
 
 def _run(recipe: str, result: Path, target: str, candidates: Sequence[str], rounds: int) -> Result:
@@ -147,4 +132,4 @@ def _run(recipe: str, result: Path, target: str, candidates: Sequence[str], roun
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()
