@@ -13,49 +13,47 @@ import signal
 import subprocess
 import sys
 import tempfile
-import time
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Literal
 
 from tests.long.reproduce.experiments import shingled
 from tests.long.reproduce.simulated import run_program
 from tests.long.stories.packing import pack
 from tests.long.vm.disks import GIB, sata
-from tests.long.vm.machine import CHECKOUT, Machine, booted
-from tests.long.vm.runs import link
+from tests.long.vm.machine import CHECKOUT, booted
+from tests.long.vm.runs import link, run_from_checkout
 
 RECIPES = Path(__file__).parent.relative_to(CHECKOUT)
-INSIDE = "/root/told.jsonl"
 LONGEST_S = 3600.0
-TELL_S = 15.0
 SHINGLED = shingled(100, "size_bytes=2G")
-FLASH = sata("FLASH1", 1, "SSD", size_bytes=2 * GIB, rpm=1, trim=True)
-SSD = FLASH.as_slow_as(bytes_per_s=80 << 20, requests_per_s=800)
+SSD = sata("FLASH1", 1, "SSD", size_bytes=2 * GIB, rpm=1, trim=True).as_slow_as(
+    bytes_per_s=80 << 20, requests_per_s=800
+)
 
 
-@dataclass(frozen=True, slots=True)
-class Recorded:
-    """Options of `fswizard run`."""
-
-    recipe: str
-    options: tuple[str, ...]
-    where: Literal["here", "in simulated time", "in the virtual machine"] = "in the virtual machine"
+def _here(words: Sequence[str], path: Path) -> None:
+    subprocess.run([sys.executable, "-m", "fswizard", *words, "--output", path], check=True)
 
 
-STORIES: Mapping[str, Recorded] = {
-    "xfs-searching": Recorded(
-        "quick", ("--candidates", "ext4; xfs; btrfs:noatime", "--rounds", "2..12", "--seed", "1"), where="here"
-    ),
-    "smr-fileserver": Recorded(
-        "smr", (*SHINGLED.target, "--rounds", "2..2", "--time", "24h", "--seed", "1"), where="in simulated time"
-    ),
-    "ssd-tie": Recorded(
-        "tie", ("--target", f"device:{link(SSD)}", "--erase", SSD.serial, "--rounds", "3..5", "--seed", "1")
-    ),
+def _in_simulated_time(words: Sequence[str], path: Path) -> None:
+    run_program(SHINGLED, words, path)
+
+
+def _in_the_virtual_machine(words: Sequence[str], path: Path) -> None:
+    with tempfile.TemporaryDirectory(dir="/var/tmp") as directory, booted(Path(directory), (SSD,)) as machine:
+        machine.run("udevadm", "settle")
+        run_from_checkout(machine, words, path, LONGEST_S)
+
+
+QUICK = ("quick", "--candidates", "ext4; xfs; btrfs:noatime", "--rounds", "2..12")
+SMR = (str(RECIPES / "smr.toml"), *SHINGLED.target, "--rounds", "2..2", "--time", "24h")
+TIE = (str(RECIPES / "tie.toml"), "--target", f"device:{link(SSD)}", "--erase", SSD.serial, "--rounds", "3..5")
+STORIES: Mapping[str, tuple[Callable[[Sequence[str], Path], None], Sequence[str]]] = {
+    "xfs-searching": (_here, QUICK),
+    "smr-fileserver": (_in_simulated_time, SMR),
+    "ssd-tie": (_in_the_virtual_machine, TIE),
 }
+"""Where each is recorded, and the words after `fswizard run`."""
 
 
 def main() -> None:
@@ -65,46 +63,12 @@ def main() -> None:
     options = parser.parse_args()
     options.directory.mkdir(parents=True, exist_ok=True)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that what a machine has on this one is removed
-    wanted = {name: options.directory / f"{name}.jsonl" for name in options.names or STORIES}
-    wanted = {name: path for name, path in wanted.items() if not path.exists()}
-    for name, path in wanted.items():
-        if STORIES[name].where == "here":
-            subprocess.run([sys.executable, "-m", "fswizard", "run", *_words(name), "--output", path], check=True)
-        elif STORIES[name].where == "in simulated time":
-            run_program(SHINGLED, ("run", *_words(name)), path)
-    inside = {name: path for name, path in wanted.items() if STORIES[name].where == "in the virtual machine"}
-    if inside:
-        with tempfile.TemporaryDirectory(dir="/var/tmp") as directory, _machine(Path(directory)) as machine:
-            machine.run("udevadm", "settle")
-            for name, path in inside.items():
-                _record(machine, name, path)
-    for name in STORIES:
-        if (path := options.directory / f"{name}.jsonl").exists():
-            pack(name, path, simulated=STORIES[name].where != "here")
-
-
-def _words(name: str) -> tuple[str, ...]:
-    story = STORIES[name]
-    own = RECIPES / f"{story.recipe}.toml"
-    return (str(own) if (CHECKOUT / own).exists() else story.recipe, *story.options)
-
-
-@contextmanager
-def _machine(directory: Path) -> Iterator[Machine]:
-    with booted(directory, (SSD,)) as machine:
-        yield machine
-
-
-def _record(machine: Machine, name: str, path: Path) -> None:
-    script = f'cd /mnt/checkout && exec python3 -m fswizard run "$@" --output {INSIDE} > /root/said 2>&1'
-    running = machine.start("sh", "-c", script, "sh", *_words(name), timeout_s=LONGEST_S)
-    while running.alive:
-        time.sleep(TELL_S)
-        print(f"{name}: {machine.run('sh', '-c', f'wc -l < {INSIDE}; tail -c 300 {INSIDE}').output}", flush=True)
-    done = running.wait()
-    print(machine.run("tail", "--lines=60", "/root/said").output, flush=True)
-    if done.exit_code == 0:
-        path.write_bytes(machine.run("cat", INSIDE).stdout)
+    for name, (record, words) in STORIES.items():
+        path = options.directory / f"{name}.jsonl"
+        if name in (options.names or STORIES) and not path.exists():
+            record(("run", *words, "--seed", "1"), path)
+        if path.exists():
+            pack(name, path, simulated=record is not _here)
 
 
 if __name__ == "__main__":

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import tempfile
+import time
+from collections.abc import Sequence
 from pathlib import Path
 
 from fswizard import results
@@ -13,6 +15,8 @@ from tests.recipe_texts import writing
 
 RUN_S = 1800.0
 """Far more than a run takes, since other work may go on beside it."""
+TELL_S = 30.0
+"""Each look costs the machine some of its processor."""
 RECIPE_PATH, RESULT_PATH = "/root/short.toml", "/root/result.jsonl"
 RECIPE = writing("512M", "16M", 1, candidates=("ext4", "xfs"))
 ONE_ROUND = ("--rounds", "1..1")
@@ -48,6 +52,23 @@ def on_target(machine: Machine, target: str, candidates: str, *more: str, recipe
     """A run of a round to its end."""
     machine.ok(*prepared(machine, target, candidates, *ONE_ROUND, *more, recipe=recipe), timeout_s=RUN_S)
     return result_of(machine)
+
+
+def run_from_checkout(machine: Machine, words: Sequence[str], path: Path, limit_s: float) -> None:
+    """`fswizard` with these words, of which it tells as they go on; its result is copied to `path`.
+
+    Raises RuntimeError if it fails.
+    """
+    script = f'cd /mnt/checkout && exec python3 -m fswizard "$@" --output {RESULT_PATH} > /root/said 2>&1'
+    running = machine.start("sh", "-c", script, "sh", *words, timeout_s=limit_s)
+    while running.alive:
+        time.sleep(TELL_S)
+        print(machine.run("tail", "--lines=1", "/root/said").output.strip(), flush=True)
+    done = running.wait()
+    print(machine.run("tail", "--lines=60", "/root/said").output, flush=True)
+    if done.exit_code:
+        raise RuntimeError(f"fswizard ended with {done.exit_code}")
+    path.write_bytes(machine.run("cat", RESULT_PATH).stdout)
 
 
 def result_of(machine: Machine, path: str = RESULT_PATH) -> Result:
