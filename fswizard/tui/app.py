@@ -7,6 +7,7 @@ import signal
 import threading
 from collections.abc import Callable, Iterable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -288,9 +289,16 @@ class FswizardApp(App[int]):
             self.action_show_help_panel()
 
     def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
-        yield from super().get_system_commands(screen)
+        """The screen's keys, as a narrow footer cuts them off, and what has no key."""
+        for node, binding, enabled, _tooltip in screen.active_bindings.values():
+            if enabled and binding.show:
+                title = binding.description[:1].upper() + binding.description[1:]
+                yield SystemCommand(
+                    title, self.get_key_display(binding), partial(self.run_action, binding.action, node)
+                )
         if not self.measuring:
             yield SystemCommand(_("Start over"), _("Back to the first question"), lambda: self.visit("purpose"))
+        yield SystemCommand(_("Theme"), _("Colours of the wizard"), self.action_change_theme)
 
     def action_history(self) -> None:
         from fswizard.tui.screens.history import HistoryScreen
