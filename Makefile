@@ -54,9 +54,9 @@ slow-loop: $(VENV)/.test-ready
 slow-time: $(VENV)/.test-ready
 	$(BIN)/pytest -m slow --slow $(TIMED) $(ARGS)
 
-# Simulations in full, the wheel, every part of the bench, a browser
+# Simulations in full, the wheel, a browser
 slow-statistics: $(VENV)/.test-ready
-	$(PYTEST) -m slow --slow tests/unit tests/long/bench $(ARGS)
+	$(PYTEST) -m slow --slow tests/unit $(ARGS)
 
 # Other kernels and disks in a virtual machine, which the first run builds
 slow-vm: WORKERS = 2

@@ -6,10 +6,7 @@ import math
 import statistics
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Literal
 
-Size = Literal["full", "tiny"]
-"""How much is measured: for the record, or just enough to see that the bench itself works."""
 Measure = Callable[[], float]
 """Measures something once, in seconds."""
 HEAD = "| figure | bound | measured | | remark |\n| --- | --- | --- | --- | --- |"

@@ -13,38 +13,38 @@ import psutil
 
 from fswizard.demo import stories
 from fswizard.tui.screens.purpose import PurposeScreen
-from tests.long.bench.figures import Line, Measure, Size, at_most, in_turns, spread
+from tests.long.bench.figures import Line, Measure, at_most, in_turns, spread
 from tests.loop.terminals import Terminal, on_a_terminal
 
 TITLE = "Waiting and watching"
 FSWIZARD, PYTHON = (sys.executable, "-m", "fswizard"), (sys.executable, "-c")
 SCREEN = (120, 36)
+PAIRS, KEYS, WINDOW_S = 11, 10, 10.0
 STILL_S = 0.3
 """Without output for so long, a screen counts as drawn."""
 MOST_PERCENT = 3.0
 """Share of a processor that watching a run may take from the measurement."""
 
 
-def measure(size: Size) -> Iterator[Line]:
-    pairs, keys, window_s = (11, 10, 10.0) if size == "full" else (1, 1, 1.0)
+def measure() -> Iterator[Line]:
     with tempfile.TemporaryDirectory(prefix="fswizard-bench-") as folder:
         env = {f"XDG_{kind}_HOME": folder for kind in ("STATE", "CACHE", "CONFIG")}
         version = partial(_command, (*FSWIZARD, "--version"))
         plumbum = partial(_command, (*PYTHON, "import plumbum.cli"))
-        yield _compared("`fswizard --version` / importing plumbum.cli", pairs, version, plumbum, 1.5)
+        yield _compared("`fswizard --version` / importing plumbum.cli", version, plumbum, 1.5)
         picture = partial(_first_picture, env)
         textual = partial(_command, (*PYTHON, "import textual.app"))
-        yield _compared("First picture / importing textual.app", pairs, picture, textual, 2.5)
+        yield _compared("First picture / importing textual.app", picture, textual, 2.5)
         with on_a_terminal(FSWIZARD, SCREEN, env) as screen:
             screen.await_text(PurposeScreen.QUESTION)
             _until_still(screen)
-            waits = [_answer_s(screen, key) for _ in range(keys) for key in ("\x1b[B", "\x1b[A")]
+            waits = [_answer_s(screen, key) for _ in range(KEYS) for key in ("\x1b[B", "\x1b[A")]
         yield at_most("From a key to the last change on the screen", spread(waits), 0.1, "s")
-        yield _watching(env, window_s)
+        yield _watching(env)
 
 
-def _compared(figure: str, pairs: int, ours: Measure, theirs: Measure, bound: float) -> Line:
-    found = in_turns(pairs, ours, theirs)
+def _compared(figure: str, ours: Measure, theirs: Measure, bound: float) -> Line:
+    found = in_turns(PAIRS, ours, theirs)
     ratio = spread([mine / other for mine, other in found])
     return at_most(figure, ratio, bound, remark=f"{spread([mine for mine, _ in found]).median:.2f} s")
 
@@ -81,7 +81,7 @@ def _answer_s(screen: Terminal, key: str) -> float:
     return _until_still(screen) - began
 
 
-def _watching(env: Mapping[str, str], window_s: float) -> Line:
+def _watching(env: Mapping[str, str]) -> Line:
     """The wizard while it replays a run at its own pace."""
     story = next(iter(stories()))
     with on_a_terminal((*FSWIZARD, "--demo", story, "--real-time"), SCREEN, env) as screen:
@@ -90,7 +90,7 @@ def _watching(env: Mapping[str, str], window_s: float) -> Line:
         process.cpu_percent()  # the next call tells what was used since this one
         shares = []
         for _ in range(3):
-            screen.read(window_s)
+            screen.read(WINDOW_S)
             shares.append(process.cpu_percent())
         resident = f"{process.memory_info().rss / 1e6:.0f} MB resident"
     return at_most(
