@@ -2,8 +2,8 @@
 
 A run finds how much of each test fits into its box on the disk. Then each test is done in the same trial with that
 amount, and with multiples of it, by the program itself.
-Ratios of candidates to the baseline, with their intervals; a test's direction has turned where the long one
-is beyond 10 % and the brief one is on the other side of 1.
+Prints units, seconds on the baseline, and ratios to it with their intervals; a test's direction has turned where the
+long one is beyond 10 % and the brief one is on the other side of 1.
 
 As root: python -m tests.long.truth hdd quick --times 1,4 --rounds 4 --image 8G
 """
@@ -31,9 +31,6 @@ from fswizard.model.recipe import Job, Recipe
 from fswizard.model.result import Result
 from fswizard.stats import analyse
 from tests.long.simulated import real_time
-
-BEYOND = 0.10
-"""From here on a long test has a direction."""
 
 
 def at_amounts(recipe: Recipe, times: Sequence[int], image: str) -> str:
@@ -67,39 +64,27 @@ def _toml(value: Any) -> str:
     return f'"{value}"' if isinstance(value, str) else str(value)
 
 
-def table(recipe: Recipe, result: Result, times: Sequence[int]) -> str:
-    """The ratios at each amount, and where a direction turns."""
-    ratios = {(each.candidate, each.workload): each for each in analyse(result).by_workload if each.ratio}
+def table(result: Result, times: Sequence[int]) -> str:
+    """The ratios at each amount, and the overall one of each multiple."""
+    ratios = [ratio for ratio in analyse(result).by_workload if ratio.ratio]
     lines = []
-    for candidate in (each.name for each in result.plan.candidates if each.name != result.plan.baseline):
-        lines.append(f"\n{candidate} to {result.plan.baseline}")
-        overall = dict.fromkeys(times, 0.0)
-        boxed = [workload for workload in recipe.workloads if workload.box_s]
-        for workload in boxed:
-            known = {factor: ratios.get((candidate, f"{workload.name}-x{factor}")) for factor in times}
-            found = [(factor, ratio) for factor, ratio in known.items() if ratio]
-            cells = []
-            for factor, ratio in found:
-                overall[factor] += workload.weight * math.log(ratio.ratio)
-                amount = factor * (workload.task.units or 1)
-                cells.append(f"{amount:>5} {_took(result, ratio)} {ratio.ratio:5.2f} ({ratio.interval()})")
-            brief_and_long = [math.log(ratio.ratio) for _, ratio in (found[0], found[-1])] if found else [0.0, 0.0]
-            turned = abs(brief_and_long[1]) > BEYOND and math.prod(brief_and_long) < 0
-            lines.append(f"{workload.name:18} {' | '.join(cells)}{'  TURNED' if turned else ''}")
-        weight = sum(workload.weight for workload in boxed)
-        means = [f"x{factor} {math.exp(total / weight):.3f}" for factor, total in overall.items()]
-        lines.append(f"{'overall':18} {'  '.join(means)}")
+    for ratio in ratios:
+        units = result.plan.recipe.workload(ratio.workload).task.units or 1
+        figures = f"{_took_s(result, ratio):6.2f} s {ratio.ratio:5.2f} ({ratio.interval()})"
+        lines.append(f"{ratio.candidate:16} {ratio.workload:20} {units:>5} {figures}")
+    for candidate in dict.fromkeys(ratio.candidate for ratio in ratios):
+        for factor in times:
+            found = [r for r in ratios if r.candidate == candidate and r.workload.endswith(f"-x{factor}")]
+            weights = [result.plan.recipe.workload(ratio.workload).weight for ratio in found]
+            mean = sum(weight * math.log(ratio.ratio) for weight, ratio in zip(weights, found)) / sum(weights)
+            lines.append(f"{candidate:16} overall-x{factor} {math.exp(mean):.3f}")
     return "\n".join(lines)
 
 
-def _took(result: Result, ratio: Ratio) -> str:
-    """Seconds on the baseline."""
-    took = [
-        sample.value
-        for sample in result.samples
-        if (sample.metric, sample.candidate, sample.workload) == (DURATION.name, ratio.baseline, ratio.workload)
-    ]
-    return f"{fmean(took):.2f} s" if took else ""
+def _took_s(result: Result, ratio: Ratio) -> float:
+    """On the baseline."""
+    wanted = DURATION.name, ratio.baseline, ratio.workload
+    return fmean(s.value for s in result.samples if (s.metric, s.candidate, s.workload) == wanted)
 
 
 def main() -> None:
@@ -115,11 +100,10 @@ def main() -> None:
     with tempfile.TemporaryDirectory(dir="/var/tmp") as name, real_time.host(options.model, 14 << 30, Path(name)) as at:
         directory = Path(name)
         found = _run(options.recipe, directory / "found.jsonl", f"image:@{at}", candidates, 1)
-        recipe = found.plan.recipe
         path = directory / "truth.toml"
-        path.write_text(at_amounts(recipe, times, options.image))
+        path.write_text(at_amounts(found.plan.recipe, times, options.image))
         target = f"image:{options.image}@{at}"
-        print(table(recipe, _run(str(path), directory / "truth.jsonl", target, candidates, options.rounds), times))
+        print(table(_run(str(path), directory / "truth.jsonl", target, candidates, options.rounds), times))
 
 
 def _run(recipe: str, result: Path, target: str, candidates: Sequence[str], rounds: int) -> Result:
