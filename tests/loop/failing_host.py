@@ -58,8 +58,7 @@ def failing_disk(directory: Path, *settings: str, size: str = "96M") -> Iterator
     filters = [setting for setting in given if setting.startswith("--")]
     with ExitStack() as undo:
         server = undo.enter_context(nbdkit(socket, WITH_US, *filters, "memory", size, *given[len(filters) :]))
-        # Direct, so that nothing below is answered from memory.
-        path, file = undo.enter_context(nbd_device(directory / "disk", socket, WITH_US, direct=True))
+        path, file = undo.enter_context(nbd_device(directory / "disk", socket, WITH_US))
         disk = FailingDisk(path, server, inject, file)
         undo.callback(disk.recover)
         yield disk
@@ -78,7 +77,7 @@ def nbdkit(socket: Path, before: Sequence[str], *arguments: str) -> Iterator[sub
 
 
 @contextmanager
-def nbd_device(point: Path, socket: Path, before: Sequence[str], *, direct: bool) -> Iterator[tuple[str, Path]]:
+def nbd_device(point: Path, socket: Path, before: Sequence[str]) -> Iterator[tuple[str, Path]]:
     """A loop device on what a server of NBD offers at a socket, and the file below it; `before` starts nbdfuse."""
     point.mkdir()
     with ExitStack() as undo:
@@ -86,8 +85,8 @@ def nbd_device(point: Path, socket: Path, before: Sequence[str], *, direct: bool
         undo.callback(_end, subprocess.Popen(command, stderr=subprocess.DEVNULL))
         undo.callback(subprocess.run, ["fusermount3", "-u", "-z", str(point)], stderr=subprocess.DEVNULL, check=False)
         wait_until((point / "nbd").exists, 60, "nbdfuse has mounted")
-        direct_io = f"--direct-io={'on' if direct else 'off'}"
-        yield Bench(point.parent, undo).attach(point / "nbd", direct_io), point / "nbd"
+        # Direct, so that nothing below is answered from memory.
+        yield Bench(point.parent, undo).attach(point / "nbd", "--direct-io=on"), point / "nbd"
 
 
 @contextmanager

@@ -36,7 +36,7 @@ def disk(model: Model, size_bytes: int, directory: Path) -> Iterator[str]:
     with ExitStack() as undo:
         settings = (f"model={model}", f"size={size_bytes}")
         undo.enter_context(nbdkit(socket, first, f"--threads={AT_ONCE}", str(plugin), *settings))
-        device, _ = undo.enter_context(nbd_device(directory / "disk", socket, first, direct=True))
+        device, _ = undo.enter_context(nbd_device(directory / "disk", socket, first))
         undo.enter_context(_like(Path("/sys/block", Path(device).name, "queue"), model))
         yield device
 
