@@ -11,9 +11,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 GIB = 1 << 30
-SLOT = "card-slot"
-"""Where a PCI Express card can be put in and pulled out while the machine runs."""
-
 SLOW = {"bytes_per_s": 60 << 20, "requests_per_s": 600}
 """So slow that the disk is what limits a run, not the emulated processor."""
 
@@ -52,11 +49,6 @@ def usb(serial: str, *, size_bytes: int = 4 * GIB) -> Disk:
 
 def virtio(serial: str, *, size_bytes: int = 4 * GIB) -> Disk:
     return _disk(serial, size_bytes, driver="virtio-blk-pci", serial=serial)
-
-
-def nvme(serial: str, *, size_bytes: int = 4 * GIB) -> Disk:
-    """An NVMe disk in the slot."""
-    return _disk(serial, size_bytes, driver="nvme", bus=SLOT, serial=serial)
 
 
 def zoned_nvme(serial: str, *, size_bytes: int = 4 * GIB, zone_bytes: int = 64 << 20) -> Disk:

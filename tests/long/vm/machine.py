@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from fswizard.system.process import Finished
-from tests.long.vm.disks import SLOT, Disk
+from tests.long.vm.disks import Disk
 from tests.long.vm.root import SUITE, Root, build
 
 CHECKOUT = Path(__file__).parents[3]
@@ -264,7 +264,6 @@ def _command(
     snapshot = "off" if keeps_root else "on"
     argv += ["-drive", f"if=none,id=root,file={image},format=raw,snapshot={snapshot},cache=unsafe"]
     argv += ["-device", "virtio-blk-pci,drive=root,serial=ROOT", "-device", "qemu-xhci,id=usb"]
-    argv += ["-device", f"pcie-root-port,id={SLOT},chassis=1"]
     for tag, path in {"checkout": str(CHECKOUT), "packages": sysconfig.get_path("purelib")}.items():
         argv += ["-virtfs", f"local,path={path},mount_tag={tag},security_model=none,readonly=on,multidevs=remap"]
     for disk in disks:

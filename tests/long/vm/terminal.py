@@ -86,16 +86,3 @@ def logged_in(machine: Machine) -> Iterator[Terminal]:
         yield terminal
     finally:
         terminal.close()
-
-
-def started(terminal: Terminal) -> None:
-    """The wizard stands at its first question."""
-    terminal.shows(PROMPT)
-    terminal.enter("clear; PYTHONFAULTHANDLER=1 fswizard")
-    terminal.shows("What would you like to know?")
-
-
-def left(terminal: Terminal) -> None:
-    """The wizard is gone."""
-    terminal.press("C-q")
-    terminal.shows(PROMPT)
