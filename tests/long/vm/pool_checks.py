@@ -10,13 +10,11 @@ import os
 import re
 import subprocess
 import sys
-from itertools import zip_longest
 from pathlib import Path
 
 from fswizard.disks.root import RootDisk, open_root
 from fswizard.disks.stack import reclaim
 from fswizard.filesystems import parse_candidate
-from fswizard.model.filesystem import Filesystem
 from fswizard.session.process import NAMESPACES
 from tests.loop.root_disk import image, made_and_mounted, make, mount, said, umount
 
@@ -26,15 +24,21 @@ SECTOR_BYTES = 512
 READ, WRITTEN = 2, 6
 """Fields of /sys/block/*/stat, in sectors."""
 ZFS = parse_candidate("zfs")
+TOGETHER = (
+    "compression=lz4,recordsize=16k,atime=off,checksum=sha256,xattr=sa,logbias=throughput,primarycache=metadata,"
+    "dnodesize=auto,copies=2,casesensitivity=insensitive,sync=always,ashift=12",
+    "compression=zstd,recordsize=1m,checksum=off,sync=disabled,ashift=9",
+)
+"""Every option of the catalogue, and both ends of those that have some."""
 UNFINISHED = "unfinished"
 APART = NAMESPACES[NAMESPACES.index("unshare") :]
 """Before a program that shall have the namespaces of a run."""
 
 
 async def every_option_is_set(disk: RootDisk) -> None:
-    for together in all_tokens(ZFS.filesystem):
-        await made_and_mounted(disk, f"zfs:{','.join(together)}")
-        for name, _, value in (token.partition("=") for token in together):
+    for together in TOGETHER:
+        await made_and_mounted(disk, f"zfs:{together}")
+        for name, _, value in (token.partition("=") for token in together.split(",")):
             program = "zpool" if name == "ashift" else "zfs"
             assert output(program, "get", "-H", "-o", "value", name, disk.pool).lower() == value, (name, value)
         await umount(disk)
@@ -103,14 +107,6 @@ def what_a_killed_run_left_is_reclaimed() -> None:
     asyncio.run(reclaim(pool))
     assert output("zpool", "list", "-H") == ""
     assert not Path("/dev", pool).exists()
-
-
-def all_tokens(filesystem: Filesystem) -> list[list[str]]:
-    """Every option with each of its values; each list has every name at most once."""
-    values: dict[str, list[str]] = {}
-    for option in filesystem.options:
-        values.setdefault(option.name, []).extend(option.tokens)
-    return [[token for token in row if token] for row in zip_longest(*values.values())]
 
 
 def damage(device: Path, words: bytes) -> None:

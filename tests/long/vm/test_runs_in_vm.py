@@ -18,7 +18,7 @@ TUNED = {
     "vfat": ("fat32:noatime,flush", "noatime", "flush"),
 }
 """By the kernel's name for a filesystem: a candidate, and what the kernel shows of its mount options."""
-SEEN = "/run/seen"
+SEEN = "/run/mounts-seen"
 WATCHER = f'while sleep 1; do grep --no-filename --fixed-strings " $1 " /proc/[0-9]*/mountinfo >> {SEEN}; done'
 """In whatever namespace the disk is mounted."""
 
