@@ -51,17 +51,16 @@ def compared(name: str) -> Iterator[Compared]:
         return
     this = experiment(name)
     theirs = document(this.published).ratios
-    titles = {workload.name: workload.title for workload in result.plan.recipe.workloads}
     notes = {(note.candidate, note.workload): note.text for note in this.notes}
     for here in ratios(name, result):
         work, candidate = here.workload, here.candidate
-        if candidate in this.candidates:
-            note = notes.get((candidate, work)) or notes.get((candidate, "")) or notes.get(("", work), "")
-            pair = (candidate, result.plan.baseline)
-            bound = work not in this.by_processor and any(processor_bound(result, each, work) for each in pair)
-            there = theirs.get((work, candidate))
-            words = agreement(there, here, bound) if there else ""
-            yield Compared(titles[work], candidate, there, here, note, words)
+        there = theirs.get((work, candidate))
+        note = notes.get((candidate, work)) or notes.get((candidate, "")) or notes.get(("", work), "")
+        bound = work not in this.by_processor and any(
+            processor_bound(result, each, work) for each in (candidate, result.plan.baseline)
+        )
+        words = agreement(there, here, bound) if there else ""
+        yield Compared(result.plan.recipe.workload(work).title, candidate, there, here, note, words)
 
 
 def judged(name: str) -> Iterator[Judged]:
@@ -79,11 +78,9 @@ def _judged(name: str, conclusion: Conclusion) -> Judged:
         if result is None:
             return Judged(conclusion.text, "not run yet")
         ratio = deciding_ratio(condition, where, result)
-        by_processor = experiment(name).by_processor
-        held.append(holds(condition, ratio, result, by_processor))
+        held.append(holds(condition, ratio, result, experiment(name).by_processor))
         if ratio:
-            words = ratio_words(ratio)
-            figures.append(f"{words} on {condition.rerun}" if condition.rerun else words)
+            figures.append(ratio_words(ratio) + (f" on {condition.rerun}" if condition.rerun else ""))
     verdict = "not decidable here"
     if False in held:
         verdict = "not confirmed"
@@ -119,7 +116,6 @@ def in_their_terms(name: str) -> Result | None:
         replace(
             sample,
             candidate=names[sample.candidate],
-            predecessor=names.get(sample.predecessor, ""),
             workload=workload.name,
             primary=sample.metric == workload.metric.name,
         )
