@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-import time
 from typing import Any
 
 import pytest
 
 from tests.long.vm.disks import ARCHIVE, MEASURED, PLAIN, RED, STICK, VIRTIO, ZONED, usb
-from tests.long.vm.machine import TIMEOUT_S, Machine
+from tests.long.vm.machine import Machine, awaited
 
 pytestmark = [pytest.mark.vm, pytest.mark.slow, pytest.mark.xdist_group("machine")]
 
@@ -38,11 +37,11 @@ NAMES = {
 
 def drives(machine: Machine, *before: str) -> Listing:
     """All disks, once each has answered: an emulated processor that has to wait may be too slow for the first time."""
-    deadline = time.monotonic() + TIMEOUT_S
-    while True:
-        found = {drive["serial"]: drive for drive in json.loads(machine.ok(*before, "fswizard", "drives", "--json"))}
-        if not any("in time" in drive["pending"] for drive in found.values()) or time.monotonic() > deadline:
-            return found
+
+    def look() -> Listing:
+        return {drive["serial"]: drive for drive in json.loads(machine.ok(*before, "fswizard", "drives", "--json"))}
+
+    return awaited(look, lambda found: not any("in time" in drive["pending"] for drive in found.values()))
 
 
 def verdicts(listing: Listing) -> dict[str, str]:
