@@ -1,7 +1,8 @@
-"""The snapshot that the run screen draws, event by event."""
+"""The snapshot that the run screen draws, event by event, and the race in it."""
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import replace
 
 from fswizard.advice import conclude
@@ -15,80 +16,67 @@ from fswizard.model.events import (
     RoundDiscarded,
     RoundFinished,
     RunEnded,
+    SampleTaken,
+    SeriesRecorded,
     Step,
     StepFailed,
     StepProgressed,
     StepStarted,
 )
-from fswizard.model.result import Doubt, Failure
+from fswizard.model.metrics import DURATION
+from fswizard.model.plan import Plan
+from fswizard.model.race import POINTS, Race
+from fswizard.model.result import Doubt, Failure, Sample, ThroughputSeries
 from fswizard.model.run_state import LOG_ENTRIES, SERIES, LogNote, RunState
-from fswizard.model.units import ratio_text
-from fswizard.report import render
-from tests.builders import make_plan, make_workload
+from fswizard.tui.widgets.race import Race as RaceWidget
+from fswizard.tui.widgets.race import TimeLine
+from tests.builders import make_plan, make_result, make_workload
 from tests.recording import recorded
 from tests.tui.screenshots import RUN, result
 
-PLAN = make_plan(("ext4", "xfs"), (make_workload("write"), make_workload("read")))
+WORKLOADS = (make_workload("write"), make_workload("copy", DURATION))
+PLAN = make_plan(("ext4", "xfs"), WORKLOADS)
+FULL = Failure(1, "xfs", "write", "ENOSPC", "The volume is full.")
 
 
-def after(*events: Event) -> RunState:
-    state = RunState.of(PLAN)
+def after(*events: Event, plan: Plan = PLAN) -> RunState:
+    state = RunState.of(plan)
     for event in events:
         state = state.after(event)
     return state
 
 
-def step(number: int, candidate: str = "ext4", workload: str = "write", round_: int = 1) -> StepStarted:
-    return StepStarted(
-        float(number), Step(number, "workload", f"{workload} on {candidate}", round_, candidate, workload)
+def sample(candidate: str, value: float, workload: str = "write", round_: int = 1) -> SampleTaken:
+    metric = next(w.metric for w in WORKLOADS if w.name == workload)
+    return SampleTaken(
+        1.0, Sample(round_, candidate, workload, metric.name, value, metric.unit, metric.better, primary=True)
     )
+
+
+def begun(number: int, candidate: str = "ext4", workload: str = "write", round_: int = 1) -> StepStarted:
+    return StepStarted(float(number), Step(number, "workload", workload, round_, candidate, workload))
 
 
 def told(number: int, rate: float | None, **fields: object) -> StepProgressed:
     return replace(StepProgressed(number + 0.5, number, 0.5, "writing", rate), **fields)
 
 
-def test_the_curve_of_the_last_workload_stays_until_the_next_one_has_figures_of_one_unit() -> None:
-    state = after(step(1), told(1, 100.0, latency_s=0.1), step(2, workload="read"))
-    assert state.progress is None
-    state = state.after(told(2, None))
-    assert (state.rates, state.measured) == ((100.0,), 1)
-    assert state.after(told(2, 7.0)).rates == (7.0,)
-    state = after(step(1), told(1, 100.0), told(1, 5.0, rate_unit="1/s"))
-    assert (state.rates, state.rate_unit) == ((5.0,), "1/s"), "bytes and operations are not mixed"
-
-
 def test_a_curve_and_the_log_are_bounded_and_the_share_done_never_runs_backwards() -> None:
-    state = after(step(1), *(told(1, float(value)) for value in range(SERIES + 50)), told(1, 1.0))
-    assert (len(state.rates), state.rates[-2]) == (SERIES, SERIES + 49)
+    state = after(begun(1), *(told(1, float(value)) for value in range(SERIES + 50)), told(1, 1.0))
+    assert len(state.rates) == SERIES
     assert state.run_fraction == 1.5 / state.outlook.most_s
     slower = replace(state, outlook=replace(state.outlook, most_s=1e6)).after(told(1, 1.0))
     assert (slower.run_fraction, slower.left_s) == (state.run_fraction, 1e6 - 1.5)
-    state = after(*(CommandFinished(1.0, 1, (str(number),), 0, 0.1) for number in range(LOG_ENTRIES + 10)))
-    assert len(state.log) == LOG_ENTRIES
-    assert state.log[-1] == CommandFinished(1.0, 1, (str(LOG_ENTRIES + 9),), 0, 0.1)
-
-
-def test_trials_are_counted_once() -> None:
-    state = after(step(1), step(2, "", "", 1), step(3, workload="read"), step(4, "xfs"), step(5, "xfs", round_=2))
-    assert (state.trials, state.trial, state.rounds_began_s) == (3, (2, "xfs"), 1.0)
-
-
-def test_a_program_that_ends_completes_the_line_of_its_start() -> None:
-    argv = ("mkfs.xfs", "/dev/loop0")
-    ended = CommandFinished(1.4, 1, argv, 1, 0.4, "no room", as_root=True)
-    assert after(CommandStarted(1.0, 1, argv, as_root=True), ended).log == (ended,)
+    programs = [CommandFinished(1.0, 1, (str(number),), 0, 0.1) for number in range(LOG_ENTRIES + 10)]
+    assert after(*programs).log == tuple(programs[10:])
 
 
 def test_dropped_and_failed_candidates_are_told_apart() -> None:
     analysis = Analysis(overall=(Ratio("ext4", "ext4", "", 1.0),), dropped=("xfs",), rounds=3)
     state = after(RatioUpdated(9.0, analysis), RoundFinished(9.0, 3, ("ext4",)))
-    assert state.out("xfs") == "dropped"
-    assert state.out("ext4") == ""
-    assert after(RoundFinished(9.0, 3, ("ext4", "xfs"))).out("xfs") == ""
-    failure = Failure(1, "xfs", "write", "ENOSPC", "The volume is full.")
-    state = after(StepFailed(2.0, Step(1, "workload", "", 1, "xfs"), failure), RoundFinished(3.0, 1, ("ext4",)))
-    assert [ratio.text for ratio in state.standing if ratio.verdict == "failed"] == ["The volume is full."]
+    assert (state.out("xfs"), state.out("ext4")) == ("dropped", "")
+    state = after(StepFailed(2.0, Step(1, "workload", "", 1, "xfs"), FULL), RoundFinished(3.0, 1, ("ext4",)))
+    assert [ratio.text for ratio in state.standing if ratio.verdict == "failed"] == [FULL.text]
     assert state.out("xfs") == "", "it failed"
     state = after(*recorded("smr-fileserver"))
     assert any("once more" in entry.text for entry in state.log if isinstance(entry, LogNote))
@@ -102,24 +90,76 @@ def test_doubts_discarded_rounds_and_the_end_leave_a_line_each() -> None:
         RunEnded(3.0, "stopped", "Ended on request."),
     )
     assert [entry.kind for entry in state.log if isinstance(entry, LogNote)] == ["doubt", "discarded", "end"]
-    assert state.ended
-    assert state.run_fraction == 0.0, "a run that was stopped is not complete"
+    assert state.ended and state.run_fraction == 0.0, "a run that was stopped is not complete"
 
 
-def ratios_of(analysis: Analysis | None) -> list[tuple[str, ...]]:
-    """Its ratios as people read them."""
-    ratios = (*analysis.standing, *analysis.by_workload) if analysis else ()
-    return [(r.workload, r.candidate, r.verdict, ratio_text(r.ratio), r.interval()) for r in ratios]
+def ratios_of(analysis: Analysis) -> list[tuple[str, ...]]:
+    """As people read them."""
+    return [(r.workload, r.candidate, r.verdict, r.interval()) for r in (*analysis.standing, *analysis.by_workload)]
 
 
 def test_a_recorded_run_leaves_no_program_open_and_ends_in_what_a_report_says() -> None:
     state = after(*recorded(RUN))
-    assert state.outcome in ("finished", "time-up")
     assert state.run_fraction == 1.0
-    assert state.trial[0] >= state.plan.minimum_rounds
-    assert {ratio.candidate for ratio in state.standing} == {candidate.name for candidate in state.plan.candidates}
     assert [entry for entry in state.log if isinstance(entry, CommandStarted)] == []
-    findings = conclude(result())
-    assert ratios_of(state.analysis) == ratios_of(findings.analysis)
-    report = render(findings, "text")
-    assert all(candidate.title in report for candidate in state.plan.candidates)
+    assert {ratio.candidate for ratio in state.standing} == {candidate.name for candidate in state.plan.candidates}
+    assert ratios_of(state.analysis) == ratios_of(conclude(result()).analysis)
+
+
+def test_who_is_faster_stands_higher_whether_more_or_less_is_better() -> None:
+    samples = (sample("ext4", 100e6), sample("xfs", 50e6), sample("ext4", 4.0, "copy"), sample("xfs", 1.0, "copy"))
+    lanes = after(*samples).race.lanes
+    levels = [(lane.level(lane.measurements[1, "ext4"]), lane.level(lane.measurements[1, "xfs"])) for lane in lanes]
+    assert levels == [(1.0, 0.5), (0.25, 1.0)]
+
+
+def test_rounds_stand_on_one_time_line_in_the_order_of_measurement_with_what_is_still_to_come() -> None:
+    line = TimeLine.of(after(sample("xfs", 1.0), sample("ext4", 1.0), sample("ext4", 1.0, round_=2)), 40)
+    assert [[slot.candidate for slot in slots] for slots in line.rounds] == [["xfs", "ext4"], ["ext4", ""]]
+
+
+def test_neither_failures_nor_rounds_that_do_not_count_have_figures() -> None:
+    state = after(sample("ext4", 1.0), sample("xfs", 1.0), StepFailed(2.0, Step(2, "workload", ""), FULL))
+    assert set(state.race.lanes[0].figures()) == {"ext4"}
+    state = after(sample("ext4", 10.0), RoundDiscarded(2.0, 1, "suspended"), sample("ext4", 30.0, round_=2))
+    assert state.race.lanes[0].figures(state.result.discarded_rounds) == {"ext4": 30.0}
+
+
+def test_a_resumed_run_goes_on_in_the_same_picture_without_who_is_out() -> None:
+    series = ThroughputSeries(1, "ext4", "write", "B/s", (1e6, 3e6))
+    earlier = make_result({"ext4": (100.0,), "xfs": (120.0,)}, throughput_series=(series,))
+    race = Race.of(earlier.plan, earlier)
+    assert race.trials == ((1, "ext4"), (1, "xfs"))
+    assert race.lanes[0].measurements[1, "ext4"].curve.means == (1e6, 3e6)
+    plan = replace(earlier.plan, candidates=earlier.plan.candidates[:1])
+    assert Race.of(plan, earlier).trials == ((1, "ext4"),)
+
+
+def test_what_was_seen_live_is_finer_than_what_is_recorded_and_what_only_prepares_is_not_raced() -> None:
+    series = SeriesRecorded(1.0, ThroughputSeries(1, "ext4", "write", "B/s", (2e6,)))
+    state = after(begun(1), told(1, 9e9, preparing=True), told(1, 1e6), told(1, 3e6), series)
+    assert state.race.lanes[0].measurements[1, "ext4"].curve.means == (1e6, 3e6)
+
+
+def test_a_run_of_ten_workloads_and_twelve_rounds_stays_small_and_has_room() -> None:
+    workloads = [make_workload(f"work{number}") for number in range(10)]
+    plan = make_plan(("ext4", "xfs", "btrfs"), workloads)
+    state = RunState.of(plan)
+    trials = itertools.product(range(1, 13), plan.candidates, workloads)
+    for number, (round_, candidate, workload) in enumerate(trials):
+        state = state.after(begun(number, candidate.name, workload.name, round_))
+        for rate in range(2 * POINTS):
+            state = state.after(told(number, float(rate)))
+    assert all(len(done.curve.means) <= POINTS for lane in state.race.lanes for done in lane.measurements.values())
+    for width, height in ((74, 25), (76, 8)):
+        drawn = RaceWidget().draw(state, width, height)
+        assert len(drawn) <= height and max(line.cell_length for line in drawn) <= width
+        assert "▶ Work9" in "\n".join(line.plain for line in drawn), "that in which something happens is among them"
+
+
+def test_before_the_first_round_is_over_the_leaderboard_follows_the_figures_and_claims_nothing() -> None:
+    state = after(sample("ext4", 100.0))
+    assert [(ratio.candidate, ratio.ratio) for ratio in state.standing] == [("ext4", 1.0), ("xfs", 0.0)]
+    state = after(sample("ext4", 100.0), sample("xfs", 200.0), sample("ext4", 1.0, "copy"))
+    assert [ratio.candidate for ratio in state.standing] == ["xfs", "ext4"]
+    assert all(ratio.verdict == "open" for ratio in state.standing)
