@@ -1,4 +1,4 @@
-"""This machine for the wizard, with one recipe: over after one round, or going on until somebody ends it."""
+"""This machine for the wizard, with one recipe that is over after one round."""
 
 from __future__ import annotations
 
@@ -6,19 +6,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from fswizard.engines.fio import FioJob
 from fswizard.model.plan import Plan
 from fswizard.model.recipe import Recipe
 from fswizard.tui.app import FswizardApp
 from fswizard.tui.machine import MachineCache
 from fswizard.tui.monitor import Run, start_run
-from tests.loop.runs import RANDOM_WRITE, WRITES
+from tests.loop.runs import WRITES
 
 QUICK = replace(WRITES, name="quick", title="Quick")
-LASTING = replace(
-    QUICK, workloads=(replace(RANDOM_WRITE, job=FioJob("randwrite", 4096, 8 << 20, seconds=600.0, depth=4, fsync=64)),)
-)
-"""With fsync nothing is measured on the bare device."""
 
 
 def small_wizard(recipe: Recipe = QUICK, **arguments: Any) -> FswizardApp:
