@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager, suppress
 from typing import Any
 
+import pytest
 from textual._context import active_app
 from textual.app import App, ScreenStackError
 from textual.pilot import Pilot
 from textual.widget import Widget
-from textual.widgets import Footer, Static
+from textual.widgets import Footer, Input, Static
 from textual.widgets._footer import FooterKey
 from textual.worker import Worker, WorkerCancelled
 
@@ -23,7 +24,8 @@ from fswizard.tui.screens.base import StepScreen
 from fswizard.tui.screens.run import RunScreen
 from fswizard.tui.widgets.options import Options
 from fswizard.tui.widgets.table import Table
-from tests.fakes.wizard import Clock
+from tests.fakes.wizard import Clock, FakeMachine
+from tests.fakes.wizard import app as make_app
 
 STEPS = tuple(step.name for step in steps.STEPS)
 """Names of the steps where filesystems are made."""
@@ -31,6 +33,28 @@ TIMEOUT_S = 120.0
 """The last resort, where something never comes however long one waits."""
 LOOK_S = 0.01
 """Between two looks at what threads and timers bring."""
+
+
+@asynccontextmanager
+async def at(
+    step: str = "purpose", machine: FakeMachine | None = None, *, size: tuple[int, int] = (100, 32), **choices: Any
+) -> AsyncIterator[Pilot[Any]]:
+    """The wizard at a step, once everything that it looks up is there."""
+    async with make_app(step, machine, **choices).run_test(size=size) as pilot:
+        await settled(pilot)
+        yield pilot
+
+
+def held(patch: pytest.MonkeyPatch, module: object, name: str) -> threading.Event:
+    """From here on a function of `module` answers only once this is set; that is far longer than anybody waits."""
+    let_go, answer = threading.Event(), getattr(module, name)
+
+    def waits(*arguments: Any, **named: Any) -> Any:
+        let_go.wait(5 * TIMEOUT_S)
+        return answer(*arguments, **named)
+
+    patch.setattr(module, name, waits)
+    return let_go
 
 
 async def until(
@@ -120,9 +144,10 @@ def _threads() -> list[threading.Thread]:
     return [t for t in threading.enumerate() if t.name.startswith(THREAD_NAME) and not t.name.endswith("(_watch)")]
 
 
-async def at_step(pilot: Pilot[Any], step: str, *, timeout_s: float = TIMEOUT_S) -> None:
-    """Wait until the wizard is at a step."""
+async def at_step(pilot: Pilot[Any], step: str, *keys: str, timeout_s: float = TIMEOUT_S) -> None:
+    """Press `keys`, and wait until the wizard is at a step."""
     app = wizard(pilot)
+    await pilot.press(*keys)
 
     def arrived() -> bool:
         asks = any(worker.group == "disks" for worker in _workers(app))  # and then moves the highlight
@@ -132,8 +157,9 @@ async def at_step(pilot: Pilot[Any], step: str, *, timeout_s: float = TIMEOUT_S)
     await until(pilot, arrived, f"the step {step}", timeout_s=timeout_s)
 
 
-async def shows(pilot: Pilot[Any], words: str, *, timeout_s: float = TIMEOUT_S) -> None:
-    """Wait until `words` stand on the screen."""
+async def shows(pilot: Pilot[Any], words: str, *keys: str, timeout_s: float = TIMEOUT_S) -> None:
+    """Press `keys`, and wait until `words` stand on the screen."""
+    await pilot.press(*keys)
     await until(pilot, lambda: words in screen_text(pilot.app), f"“{words}” on the screen", timeout_s=timeout_s)
 
 
@@ -164,8 +190,13 @@ def footer(app: App[Any]) -> str:
     return "  ".join(f"{key.key_display} {key.description}" for key in app.screen.query_one(Footer).query(FooterKey))
 
 
-def keys_of(app: App[Any], selector: str) -> list[str]:
-    """Keys of the rows of a list."""
-    rows = app.screen.query_one(selector)
-    assert isinstance(rows, (Options, Table))
-    return rows.keys
+def rows(pilot: Pilot[Any], selector: str) -> Any:
+    """A list, or a table, on the screen."""
+    found = pilot.app.screen.query_one(selector)
+    assert isinstance(found, (Options, Table))
+    return found
+
+
+def box(pilot: Pilot[Any], selector: str) -> Input:
+    """What can be typed into, on the screen."""
+    return pilot.app.screen.query_one(selector, Input)

@@ -4,44 +4,55 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import nullcontext
+from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import replace
 from typing import Any
 
 import pytest
 from textual.pilot import Pilot
-from textual.widgets import Input, Static
 
 from fswizard import drives
 from fswizard.disks import choice, rights
-from fswizard.disks.choice import Offer
 from fswizard.disks.rights import missing
 from fswizard.model.drive import Drive
 from fswizard.tui.app import FswizardApp
 from fswizard.tui.drives import DEVICE
-from fswizard.tui.machine import DiskFacts, MachineCache
-from fswizard.tui.screens.drive import DriveScreen
-from fswizard.tui.widgets.table import Table
+from fswizard.tui.machine import MachineCache
 from tests.fakes.desktop import mounted, twin
 from tests.fakes.wizard import ARCHIVE, NEW, OLD, SSD, FakeMachine, app
-from tests.tui.driving import at_step, click_key, footer, screen_text, settled, shows, until, wizard
+from tests.tui.driving import (
+    at,
+    at_step,
+    box,
+    click_key,
+    footer,
+    held,
+    rows,
+    screen_text,
+    settled,
+    shows,
+    until,
+    wizard,
+)
 
-SIZE = (100, 32)
-WIDE = (160, 36)
 PARTITION = OLD.partitions[0].stable_name
+ON_ITSELF, ON_PART = DEVICE + NEW.stable_name, DEVICE + PARTITION
+"""Keys of the new disk and of the partition among the targets."""
+ON_NEW: dict[str, Any] = {"drive": NEW, "devices": (NEW.stable_name,)}
+"""Before a run on the new disk."""
 
 
-def at_review(machine: FakeMachine, **changes: Any) -> FswizardApp:
-    """The wizard before a run on the new disk."""
-    return app("review", machine, **{"drive": NEW, "devices": (NEW.stable_name,), **changes})
+def on_new_disk(**more: Any) -> AbstractAsyncContextManager[Pilot[Any]]:
+    """The wizard at the choice of a disk, of which the new one is highlighted."""
+    return at("drive", FakeMachine(drives=(NEW, SSD)), drive=NEW, **more)
 
 
 async def typed(pilot: Pilot[Any], words: str) -> None:
     """Type into the box for the serial number, and wait until it stands there."""
-    box = pilot.app.screen.query_one("#serial", Input)
-    await until(pilot, lambda: box.has_focus, "the box for the serial number")
+    serial = box(pilot, "#serial")
+    await until(pilot, lambda: serial.has_focus, "the box for the serial number")
     await pilot.press(*words)
-    await until(pilot, lambda: box.value == words, "what was typed")
+    await until(pilot, lambda: serial.value == words, "what was typed")
 
 
 async def measures(pilot: Pilot[Any], machine: FakeMachine) -> None:
@@ -51,100 +62,77 @@ async def measures(pilot: Pilot[Any], machine: FakeMachine) -> None:
     await until(pilot, lambda: machine.sessions[0].left, "clean-up")
 
 
-def drives_of(pilot: Pilot[Any]) -> Table:
-    return pilot.app.screen.query_one("#drives", Table)
-
-
-def targets_of(pilot: Pilot[Any]) -> Table:
-    return pilot.app.screen.query_one("#targets", Table)
-
-
-def facts_of(pilot: Pilot[Any], name: str) -> DiskFacts:
-    return (wizard(pilot).machine.disks or {}).get(name) or DiskFacts(NEW)
-
-
 def target(pilot: Pilot[Any]) -> str:
     """Key of what Enter takes; it is the highlighted row."""
-    screen = pilot.app.screen
-    assert isinstance(screen, DriveScreen)
-    return screen._target.key if screen._target.key == targets_of(pilot).key else "another row is highlighted"
+    taken = pilot.app.screen._target.key
+    return taken if taken == rows(pilot, "#targets").key else "another row is highlighted"
+
+
+async def proposed(pilot: Pilot[Any], key: str) -> None:
+    await until(pilot, lambda: target(pilot) == key, f"{key} to be highlighted")
 
 
 async def to_the_targets(pilot: Pilot[Any], key: str) -> None:
     """The list of targets with one of them highlighted."""
     await at_step(pilot, "drive")
-    await until(pilot, lambda: key in targets_of(pilot).keys, f"the target {key}")
-    targets_of(pilot).focus()
-    await until(pilot, lambda: targets_of(pilot).has_focus, "the targets to have the focus")
-    targets_of(pilot).highlight(key)
-    await until(pilot, lambda: target(pilot) == key, f"{key} to be highlighted")
+    targets = rows(pilot, "#targets")
+    await until(pilot, lambda: key in targets.keys, f"the target {key}")
+    targets.focus()
+    await until(pilot, lambda: targets.has_focus, "the targets to have the focus")
+    targets.highlight(key)
+    await proposed(pilot, key)
 
 
 async def test_a_new_disk_is_measured_on_itself_by_enter_alone_after_its_serial_number_was_typed() -> None:
     machine = FakeMachine(drives=(NEW, SSD), event_s=0.01)
-    async with app(machine=machine).run_test(size=SIZE) as pilot:
-        await at_step(pilot, "purpose")
-        await pilot.press("enter")
-        await at_step(pilot, "drive")
-        await until(pilot, lambda: target(pilot) == DEVICE + NEW.stable_name, "the disk itself to be proposed")
+    async with at("purpose", machine) as pilot:
+        await at_step(pilot, "drive", "enter")
+        await proposed(pilot, ON_ITSELF)
         await shows(pilot, "Nothing was found on sde: nothing is lost. It is formatted for the test")
-        await pilot.press("enter")
-        for step in ("filesystems", "workloads"):
-            await at_step(pilot, step)
-            await pilot.press("enter")
-        await at_step(pilot, "review")
+        for step in ("filesystems", "workloads", "review"):
+            await at_step(pilot, step, "enter")
         await shows(pilot, "nothing was found on it")
         await shows(pilot, "the device itself")
         await typed(pilot, NEW.serial)
-        await pilot.press("enter")
-        await at_step(pilot, "run")
-        (plan,) = machine.started
-        assert plan.target.kind == "device"
-        assert plan.target.path == NEW.stable_name
-        assert plan.target.identifier == NEW.serial
+        await at_step(pilot, "run", "enter")
+        found = machine.started[0].target
+        assert (found.kind, found.path, found.identifier) == ("device", NEW.stable_name, NEW.serial)
         await measures(pilot, machine)
 
 
 async def test_enter_takes_nothing_until_it_is_known_whether_a_disk_is_empty(monkeypatch: pytest.MonkeyPatch) -> None:
-    let_go, found = threading.Event(), choice.offers
+    let_go = held(monkeypatch, choice, "offers")
 
-    def offers(drive: Drive, least_bytes: int) -> tuple[Offer, ...]:
-        let_go.wait(600)
-        return found(drive, least_bytes)
+    def placed() -> bool:
+        disks = wizard(pilot).machine.disks or {}
+        return NEW.name in disks and disks[NEW.name].location is not None
 
-    monkeypatch.setattr(choice, "offers", offers)
-    machine = FakeMachine(drives=(NEW, SSD))
-    async with app("drive", machine, drive=NEW).run_test(size=SIZE) as pilot:
-        await until(pilot, lambda: facts_of(pilot, NEW.name).location is not None, "where an image would go")
-        await pilot.press("enter")
-        await shows(pilot, "Looking for free space")
+    async with app("drive", FakeMachine(drives=(NEW, SSD)), drive=NEW).run_test() as pilot:
+        await until(pilot, placed, "where an image would go")
+        await shows(pilot, "Looking for free space", "enter")
         let_go.set()
-        await until(pilot, lambda: target(pilot) == DEVICE + NEW.stable_name, "the disk itself to be proposed")
+        await proposed(pilot, ON_ITSELF)
         await at_step(pilot, "drive")
-        await pilot.press("enter")
-        await at_step(pilot, "filesystems")
+        await at_step(pilot, "filesystems", "enter")
         assert wizard(pilot).choices.devices == (NEW.stable_name,)
 
 
 async def test_on_another_disk_than_the_highlighted_one_enter_measures_only_after_an_amber_line() -> None:
-    async with app("drive", FakeMachine(drives=(NEW, SSD)), drive=NEW).run_test(size=(60, 15)) as pilot:
-        await settled(pilot)
+    async with on_new_disk(size=(60, 15)) as pilot:
         await to_the_targets(pilot, "default")
-        remark = pilot.app.screen.query_one("#remark", Static)
+        remark = pilot.app.screen.query_one("#remark")
         assert remark.display
         assert str(remark.render()).startswith("! ")
-        await pilot.press("enter")
-        await at_step(pilot, "filesystems")
+        await at_step(pilot, "filesystems", "enter")
         assert wizard(pilot).choices.elsewhere == "sdb"
         wizard(pilot).visit("drive")
         await at_step(pilot, "drive")
-        await until(pilot, lambda: target(pilot) == "default", "the same choice as before")
+        await proposed(pilot, "default")
 
 
 async def test_enter_alone_never_erases_anything() -> None:
     machine = FakeMachine(drives=(NEW, SSD))
-    async with at_review(machine).run_test(size=SIZE) as pilot:
-        await at_step(pilot, "review")
+    async with at("review", machine, **ON_NEW) as pilot:
         await shows(pilot, "type its serial number")
         for key in ("enter", "enter", "space", "enter"):
             await pilot.press(key)
@@ -155,24 +143,22 @@ async def test_enter_alone_never_erases_anything() -> None:
         await click_key(pilot, "⏎")
         await pilot.pause()
         await at_step(pilot, "review")
-        await pilot.press("escape")
-        await at_step(pilot, "workloads")
+        await at_step(pilot, "workloads", "escape")
         assert wizard(pilot).choices.devices == (NEW.stable_name,)
     assert not machine.sessions
 
 
-async def test_a_wrong_serial_number_is_refused_and_can_be_mended() -> None:
+async def test_a_wrong_serial_number_is_refused_and_can_be_mended_also_on_a_low_terminal() -> None:
     machine = FakeMachine(drives=(NEW, SSD))
-    async with at_review(machine).run_test(size=SIZE) as pilot:
-        await shows(pilot, "type its serial number")
+    async with at("review", machine, size=(60, 15), **ON_NEW) as pilot:
+        await shows(pilot, f"type its serial number {NEW.serial}")
         for wrong in (NEW.serial.lower(), NEW.serial[:-1], NEW.serial + "0", SSD.serial, NEW.model):
-            pilot.app.screen.query_one("#serial", Input).value = wrong
-            await pilot.press("enter")
-            await shows(pilot, f"✗ '{wrong}' is not the serial number of sde (")
+            box(pilot, "#serial").value = wrong
+            await shows(pilot, f"✗ '{wrong}' is not the serial number", "enter")
             assert NEW.serial in screen_text(pilot.app)
             await at_step(pilot, "review")
         assert not machine.sessions
-        pilot.app.screen.query_one("#serial", Input).value = NEW.serial
+        box(pilot, "#serial").value = NEW.serial
         await pilot.press("enter")
         await measures(pilot, machine)
 
@@ -180,29 +166,24 @@ async def test_a_wrong_serial_number_is_refused_and_can_be_mended() -> None:
 async def test_a_disk_whose_serial_number_another_has_is_confirmed_by_its_lasting_name() -> None:
     machine, name = FakeMachine(drives=(NEW, SSD), event_s=0.01), NEW.stable_name.rpartition("/")[2]
     with twin("sde"):
-        async with at_review(machine).run_test(size=WIDE) as pilot:
+        async with at("review", machine, size=(160, 36), **ON_NEW) as pilot:
             await shows(pilot, f"type its name in /dev/disk/by-id {name} and press")
             await typed(pilot, NEW.serial)
-            await pilot.press("enter")
-            await shows(pilot, f"✗ '{NEW.serial}' is not the name in /dev/disk/by-id of sde (")
+            await shows(pilot, f"✗ '{NEW.serial}' is not the name in /dev/disk/by-id of sde (", "enter")
             assert not machine.sessions
-            pilot.app.screen.query_one("#serial", Input).value = name
+            box(pilot, "#serial").value = name
             await pilot.press("enter")
             await measures(pilot, machine)
             assert machine.started[0].target.identifier == name
 
 
 async def test_what_would_be_lost_stands_on_the_way_and_on_the_review() -> None:
-    machine = FakeMachine(drives=(OLD, SSD))
-    async with app("drive", machine, drive=OLD).run_test(size=SIZE) as pilot:
-        await to_the_targets(pilot, DEVICE + PARTITION)
+    async with at("drive", FakeMachine(drives=(OLD, SSD)), drive=OLD) as pilot:
+        await to_the_targets(pilot, ON_PART)
         await shows(pilot, '⚠ You would lose: sdf1: ext4 "photos", 4.00 TB')
-        await pilot.press("enter")
-        for step in ("filesystems", "workloads"):
-            await at_step(pilot, step)
+        for step in ("filesystems", "workloads", "review"):
+            await at_step(pilot, step, "enter")
             assert wizard(pilot).choices.devices == (PARTITION,)
-            await pilot.press("enter")
-        await at_step(pilot, "review")
         await shows(pilot, "it is erased")
         await shows(pilot, 'You lose  sdf1: ext4 "photos", 4.00 TB')
         assert "none of your disks or partitions is formatted" not in screen_text(pilot.app)
@@ -210,11 +191,9 @@ async def test_what_would_be_lost_stands_on_the_way_and_on_the_review() -> None:
 
 
 async def test_where_something_is_on_a_disk_the_image_is_proposed_and_what_is_in_use_is_not_taken() -> None:
-    machine = FakeMachine(drives=(OLD, ARCHIVE))
-    async with app("drive", machine, drive=OLD).run_test(size=SIZE) as pilot:
-        await settled(pilot)
+    async with at("drive", FakeMachine(drives=(OLD, ARCHIVE)), drive=OLD) as pilot:
         assert target(pilot) == "default"
-        drives_of(pilot).highlight("sdb")
+        rows(pilot, "#drives").highlight("sdb")
         await to_the_targets(pilot, DEVICE + "/dev/sdb1")
         await shows(pilot, "✗ sdb1 is mounted on /mnt/archive. Unmount it first: umount /mnt/archive")
         await pilot.press("enter")
@@ -224,35 +203,29 @@ async def test_where_something_is_on_a_disk_the_image_is_proposed_and_what_is_in
 
 
 async def test_enter_right_after_another_disk_is_highlighted_never_takes_a_device_of_the_one_before() -> None:
-    async with app("drive", FakeMachine(drives=(NEW, SSD)), drive=NEW).run_test(size=SIZE) as pilot:
-        await until(pilot, lambda: target(pilot) == DEVICE + NEW.stable_name, "the disk itself to be proposed")
-        screen = pilot.app.screen
-        assert isinstance(screen, DriveScreen)
-        drives_of(pilot).highlight(SSD.name)
-        screen.action_forward()
+    async with on_new_disk() as pilot:
+        await proposed(pilot, ON_ITSELF)
+        rows(pilot, "#drives").highlight(SSD.name)
+        pilot.app.screen.action_forward()
         await at_step(pilot, "filesystems")
         choices = wizard(pilot).choices
-        assert choices.drive is not None
         assert (choices.drive.name, choices.devices) == (SSD.name, ())
 
 
 async def test_the_highlight_stays_where_it_was_moved_when_a_late_answer_comes_at_once() -> None:
-    async with app("drive", FakeMachine(drives=(NEW, SSD)), drive=NEW).run_test(size=SIZE) as pilot:
-        await settled(pilot)
-        screen = pilot.app.screen
-        assert isinstance(screen, DriveScreen)
-        assert target(pilot) == DEVICE + NEW.stable_name
-        targets_of(pilot).highlight("default")
-        screen._refill()
-        screen.action_forward()
+    async with on_new_disk() as pilot:
+        assert target(pilot) == ON_ITSELF
+        rows(pilot, "#targets").highlight("default")
+        pilot.app.screen._refill()
+        pilot.app.screen.action_forward()
         await at_step(pilot, "filesystems")
         assert wizard(pilot).choices.devices == ()
 
 
 async def test_a_disk_that_is_mounted_meanwhile_is_refused_and_nothing_takes_its_place() -> None:
     machine = FakeMachine(drives=(OLD, SSD))
-    async with app("drive", machine, drive=OLD, devices=(PARTITION,)).run_test(size=SIZE) as pilot:
-        await until(pilot, lambda: target(pilot) == DEVICE + PARTITION, "the partition")
+    async with at("drive", machine, drive=OLD, devices=(PARTITION,)) as pilot:
+        await proposed(pilot, ON_PART)
         await shows(pilot, "You would lose")
         with mounted("sdf1", "/mnt/photos"):
             part = replace(OLD.partitions[0], mount_point="/mnt/photos")
@@ -261,47 +234,40 @@ async def test_a_disk_that_is_mounted_meanwhile_is_refused_and_nothing_takes_its
             await pilot.press("enter")
             await pilot.pause()
             await at_step(pilot, "drive")
-            assert target(pilot) == DEVICE + PARTITION
+            assert target(pilot) == ON_PART
 
 
 async def test_a_disk_that_goes_away_is_never_replaced_by_a_scratch_image_unasked() -> None:
-    async with app("drive", FakeMachine(drives=(NEW, SSD)), drive=NEW).run_test(size=SIZE) as pilot:
-        await until(pilot, lambda: target(pilot) == DEVICE + NEW.stable_name, "the disk itself to be proposed")
-        await settled(pilot)
-        facts_of(pilot, "sde").offers = ()
-        screen = pilot.app.screen
-        assert isinstance(screen, DriveScreen)
-        screen._refill()
+    async with on_new_disk() as pilot:
+        await proposed(pilot, ON_ITSELF)
+        wizard(pilot).machine.disks["sde"].offers = ()
+        pilot.app.screen._refill()
         await shows(pilot, "can't be used any more")
         await pilot.press("enter")
         await pilot.pause()
         await at_step(pilot, "drive")
         await to_the_targets(pilot, "default")
-        await pilot.press("enter")
-        await at_step(pilot, "filesystems")
+        await at_step(pilot, "filesystems", "enter")
 
 
 async def test_another_disk_that_is_highlighted_as_one_is_unplugged_is_not_taken_before_that_was_seen() -> None:
     machine = FakeMachine(drives=(SSD, NEW, OLD))
-    async with app("drive", machine, drive=NEW).run_test(size=SIZE) as pilot:
-        await until(pilot, lambda: target(pilot) == DEVICE + NEW.stable_name, "the disk itself to be proposed")
+    async with at("drive", machine, drive=NEW) as pilot:
+        await proposed(pilot, ON_ITSELF)
         machine.attach(SSD, OLD)
         await shows(pilot, "! sde is not attached any more.")
         await settled(pilot)
-        await pilot.press("enter")
-        await at_step(pilot, "drive")
+        await at_step(pilot, "drive", "enter")
         await shows(pilot, "A scratch image in ")
         machine.attach()
         await shows(pilot, "No disks found.")
-        assert targets_of(pilot).keys == []
-        await pilot.press("enter")
-        await at_step(pilot, "drive")
+        assert rows(pilot, "#targets").keys == []
+        await at_step(pilot, "drive", "enter")
         machine.attach(OLD, SSD)
-        await until(pilot, lambda: drives_of(pilot).keys == ["sdf", "nvme0n1"], "both disks")
-        drives_of(pilot).highlight("nvme0n1")
+        await until(pilot, lambda: rows(pilot, "#drives").keys == ["sdf", "nvme0n1"], "both disks")
+        rows(pilot, "#drives").highlight("nvme0n1")
         await shows(pilot, "A scratch image in ")
-        await pilot.press("enter")
-        await at_step(pilot, "filesystems")
+        await at_step(pilot, "filesystems", "enter")
         assert wizard(pilot).choices.drive.name == "nvme0n1"
 
 
@@ -327,13 +293,11 @@ def test_an_answer_about_an_unplugged_disk_is_not_taken_for_another_of_its_name(
     monkeypatch.setattr(drives, "details", details)
     machine = MachineCache()
     machine.watch(lambda: None)
-    for thread in threading.enumerate():
-        if thread.name.endswith("(_watch)"):
-            thread.join(60)
-    let_go.set()
-    for thread in threading.enumerate():
-        if thread.name.endswith("(_ask)"):
-            thread.join(60)
+    for ending in ("(_watch)", "(_ask)"):
+        for thread in threading.enumerate():
+            if thread.name.endswith(ending):
+                thread.join(60)
+        let_go.set()
     assert [drive.model for drive in machine.drives] == ["Another"]
 
 
@@ -348,33 +312,22 @@ async def test_a_wrong_password_leads_back_to_the_review(monkeypatch: pytest.Mon
 
     monkeypatch.setattr(rights, "authorise", authorise)
     monkeypatch.setattr(FswizardApp, "suspend", nullcontext)
-    async with at_review(machine).run_test(size=SIZE) as pilot:
-        await shows(pilot, "type its serial number")
+    async with at("review", machine, **ON_NEW) as pilot:
         await typed(pilot, NEW.serial)
-        await pilot.press("enter")
-        await shows(pilot, "✗ sudo refused: the password was wrong")
+        await shows(pilot, "✗ sudo refused: the password was wrong", "enter")
         await at_step(pilot, "review")
         assert not machine.sessions
         await pilot.press("enter")
         await measures(pilot, machine)
 
 
-async def test_a_low_terminal_shows_what_to_type_and_what_was_wrong() -> None:
-    async with at_review(FakeMachine(drives=(NEW, SSD))).run_test(size=(60, 15)) as pilot:
-        await shows(pilot, f"type its serial number {NEW.serial}")
-        await typed(pilot, "wrong")
-        await pilot.press("enter")
-        await shows(pilot, "✗ 'wrong' is not the serial number")
-
-
 async def test_the_next_disk_has_its_own_targets_where_a_directory_was_named_before() -> None:
-    async with app("drive", FakeMachine(drives=(ARCHIVE, NEW, OLD)), drive=NEW).run_test(size=SIZE) as pilot:
-        await settled(pilot)
+    async with at("drive", FakeMachine(drives=(ARCHIVE, NEW, OLD)), drive=NEW) as pilot:
         await pilot.press("d", *"/mnt/archive", "enter")
         await settled(pilot)
-        await to_the_targets(pilot, DEVICE + NEW.stable_name)
+        await to_the_targets(pilot, ON_ITSELF)
         await pilot.press("shift+tab", "down")
         await settled(pilot)
-        assert drives_of(pilot).key == OLD.name
+        assert rows(pilot, "#drives").key == OLD.name
         assert target(pilot) == "default"
-        assert DEVICE + NEW.stable_name not in targets_of(pilot).keys
+        assert ON_ITSELF not in rows(pilot, "#targets").keys

@@ -1,4 +1,4 @@
-"""The language in which the wizard is shown."""
+"""The wizard in other languages than English."""
 
 from __future__ import annotations
 
@@ -7,31 +7,20 @@ import sys
 from pathlib import Path
 
 import pytest
+from rich.cells import cell_len
 
 from fswizard import language
-from fswizard.tui.app import FswizardApp
-from tests.fakes.translation import catalog_of, known
-from tests.fakes.wizard import Clock, FakeMachine, running_state
-from tests.tui.driving import screen_text, settled
-
-TRANSLATED = {"Filesystems": "Dateisysteme", "help": "Hilfe", "Help": "Über diese Seite", "Run": "Lauf"}
-VIDEO = {"Copying a video onto the disk": "Video kopieren"}
+from tests.fakes.translation import catalog_of, compiled
+from tests.tui.driving import STEPS, at, question, screen_text
 
 
-@pytest.fixture(autouse=True)
-def german(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A translation of few sentences."""
-    catalog = catalog_of("de", {**TRANSLATED, **VIDEO})
-    known(catalog, tmp_path, monkeypatch)
-
-
-async def test_a_run_is_shown_in_the_language_of_the_start() -> None:
-    language.choose("de")
-    wizard = FswizardApp(machine=FakeMachine(), start="run", running=running_state(), clock=Clock())
-    async with wizard.run_test(size=(120, 36)) as pilot:
-        await settled(pilot)
-        assert "Lauf" in screen_text(wizard)
-        assert all(title in screen_text(wizard) for title in VIDEO.values())
+@pytest.mark.parametrize("code", [code for code in language.languages() if code != "en"])
+@pytest.mark.parametrize("step", STEPS)
+async def test_each_step_has_its_words_whole_at_80_columns(step: str, code: str) -> None:
+    language.choose(code)
+    async with at(step, size=(80, 24)) as pilot:
+        assert all(cell_len(line) <= 80 for line in screen_text(pilot.app).splitlines())
+        assert step == "result" or "…" not in question(pilot.app)
 
 
 def test_keys_are_described_in_the_language_of_the_start(tmp_path: Path) -> None:
@@ -44,5 +33,5 @@ language.choose("de")
 from fswizard.tui.screens.base import StepScreen
 print(*(binding.description for binding in StepScreen.BINDINGS))
 """
-    done = subprocess.run([sys.executable, "-c", code, tmp_path], capture_output=True, text=True, check=True)
-    assert "Hilfe" in done.stdout
+    argv = [sys.executable, "-c", code, compiled(catalog_of("de", {"help": "Hilfe"}), tmp_path)]
+    assert "Hilfe" in subprocess.run(argv, capture_output=True, text=True, check=True).stdout

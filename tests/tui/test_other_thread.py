@@ -10,9 +10,7 @@ import pytest
 
 from fswizard import drives, filesystems, session
 from fswizard.disks import choice, journal, locations, rights
-from fswizard.tui.widgets.options import Options
-from tests.fakes.wizard import app
-from tests.tui.driving import settled, wizard
+from tests.tui.driving import at, rows, settled
 
 CALLS = (
     (drives, "inventory"), (drives, "details"), (locations, "location"), (locations, "named_location"),
@@ -37,13 +35,10 @@ async def test_no_key_waits_for_the_machine(monkeypatch: pytest.MonkeyPatch) -> 
     asked: set[str] = set()
     for module, name in CALLS:
         monkeypatch.setattr(module, name, noting(getattr(module, name), asked))
-    async with app().run_test(size=(120, 36)) as pilot:
-        await settled(pilot)
-        wizard(pilot).screen.query_one("#purposes", Options).highlight("archive-disk")
+    async with at(size=(120, 36)) as pilot:
+        rows(pilot, "#purposes").highlight("archive-disk")
         for _ in range(8):
-            for key in ("down", "up", "space", "space", "n", "d", "escape" if wizard(pilot).step == "" else "down"):
+            for key in ("down", "up", "space", "space", "n", "d", "down", "enter"):
                 await pilot.press(key)
                 await settled(pilot)
-            await pilot.press("enter")
-            await settled(pilot)
     assert not asked

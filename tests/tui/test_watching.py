@@ -10,10 +10,9 @@ import pytest
 from fswizard.recipes import find
 from fswizard.session import OngoingRun
 from fswizard.tui.app import FswizardApp
-from fswizard.tui.widgets.options import Options
 from tests.builders import make_drive, make_plan
 from tests.fakes.wizard import FakeMachine, FakeSession, app, recording
-from tests.tui.driving import at_step, shows, until, wizard
+from tests.tui.driving import at_step, rows, shows, until
 
 PLAN = make_plan(recipe=find("archive-disk"), drive=make_drive(model="ST8000AS0002"))
 ELSEWHERE = OngoingRun(Path("/results/elsewhere.jsonl"), PLAN, datetime(2026, 3, 1, 14, 22))
@@ -32,31 +31,18 @@ async def test_the_first_screen_lists_it_and_enter_shows_it_live(
     monkeypatch.setattr("fswizard.session.ongoing", lambda: (ELSEWHERE,))
     async with app().run_test(size=(120, 36)) as pilot:
         await shows(pilot, "Watch archive-disk on ST8000AS0002, since 14:22")
-        assert wizard(pilot).screen.query_one("#purposes", Options).key == "ongoing-0"
-        await shows(pilot, "shows this run live")
-        await pilot.press("enter")
-        await at_step(pilot, "run")
-        await pilot.press("ctrl+q")
-        await shows(pilot, "Leave it running and quit")
+        assert rows(pilot, "#purposes").key == "ongoing-0"
+        await at_step(pilot, "run", "enter")
+        await shows(pilot, "Leave it running and quit", "ctrl+q")
         await pilot.press("down", "enter")
         await until(pilot, lambda: pilot.app._exit, "the end")
         assert not session.stopped
 
 
-async def test_it_is_stopped_from_there(session: FakeSession) -> None:
-    watching = FswizardApp(machine=FakeMachine(), watching=session)
-    async with watching.run_test(size=(100, 30)) as pilot:
+@pytest.mark.parametrize("stop", [True, False])
+async def test_it_is_stopped_from_there_or_left_going_by_a_key(session: FakeSession, stop: bool) -> None:
+    async with FswizardApp(machine=FakeMachine(), watching=session).run_test() as pilot:
         await at_step(pilot, "run")
-        await pilot.press("x")
-        await shows(pilot, "Keep watching")
-        await pilot.press("down", "enter")
-        await until(pilot, lambda: session.stopped, "the stop")
-
-
-async def test_a_key_quits_and_leaves_the_run_going(session: FakeSession) -> None:
-    watching = FswizardApp(machine=FakeMachine(), watching=session)
-    async with watching.run_test(size=(100, 30)) as pilot:
-        await at_step(pilot, "run")
-        await pilot.press("L")
-        await until(pilot, lambda: pilot.app._exit, "the end")
-        assert not session.stopped
+        await pilot.press(*(("x", "down", "enter") if stop else ("L",)))
+        await until(pilot, lambda: session.stopped if stop else pilot.app._exit, "the end")
+        assert session.stopped is stop
