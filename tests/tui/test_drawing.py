@@ -1,4 +1,4 @@
-"""Text, curves, and what the Linux console shows of them."""
+"""Text, and what the Linux console shows of it."""
 
 from __future__ import annotations
 
@@ -10,17 +10,12 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 
 import fswizard
-from fswizard.cli.verdicts import verdict_lines
-from fswizard.tui.drawing import smr_badge, text
+from fswizard.tui.drawing import text
 from fswizard.tui.terminal import for_console
 from fswizard.tui.widgets.braille import area
-from tests.builders import make_drive
-
-ANY_TEXT = st.text(max_size=60)
-WIDTHS = st.integers(min_value=1, max_value=140)
 
 
-@given(ANY_TEXT)
+@given(st.text(max_size=60))
 def test_text_never_controls_the_terminal_and_markup_stays_text(words: str) -> None:
     drawn = text(words).plain.replace("\n", "").replace("\t", "")
     assert not any(unicodedata.category(character) in ("Cc", "Cf") for character in drawn)
@@ -39,18 +34,7 @@ def test_every_character_that_the_wizard_draws_has_one_that_the_linux_console_ha
     assert not beyond
 
 
-def test_the_console_gets_letters_and_escapes_as_they_are_and_heights_and_textures_of_the_race() -> None:
+def test_the_console_gets_letters_and_escapes_as_they_are_and_curves_as_blocks() -> None:
     assert for_console("\x1b[1mGrüße, ѿ\x1b[0m") == "\x1b[1mGrüße, ѿ\x1b[0m"
     assert for_console("✓ ├──●──┤ 1.21 × ▲") == "+ ├──O──┤ 1.21 x ^"
-    full, sparse = (area((1.0, 1.0, 0.4, 0.4), 2, 2, texture) for texture in (0, 1))
-    assert [for_console(row) for row in full] == ["█ ", "██"]
-    assert [for_console(row) for row in sparse] == ["▒ ", "▒▒"]
     assert for_console("".join(area((0.3,), 1, 2))) == " ▄"
-
-
-def test_zones_of_flash_are_not_called_shingles() -> None:
-    disk, namespace = make_drive("host-managed"), make_drive("host-managed", kind="nvme", bus="nvme", rpm=None)
-    assert smr_badge(disk).plain == "◆ SMR, host-managed"
-    assert smr_badge(namespace).plain == "◆ host-managed zones"
-    assert verdict_lines(disk.smr)[0].startswith("  SMR, host-managed")
-    assert verdict_lines(namespace.smr, flash=namespace.flash)[0].startswith("  host-managed zones")
