@@ -18,12 +18,10 @@ from tests.tui.driving import at_step, shows, wizard
 pytestmark = [pytest.mark.root, pytest.mark.loop, pytest.mark.fio]
 
 SIZE = (180, 40)
-TIMEOUT_S = 120.0
-"""A last resort: each of these waits ends with what it waits for."""
 
 
 async def answer(pilot: Pilot[Any], words: str) -> None:
-    await shows(pilot, "erase and start", timeout_s=TIMEOUT_S)
+    await shows(pilot, "erase and start")
     pilot.app.screen.query_one("#serial", Input).value = words
     await pilot.press("enter")
 
@@ -35,25 +33,25 @@ async def test_a_device_is_erased_only_as_it_was_shown_and_after_what_it_stands_
         drive=found.drive, devices=(found.path,), device_bytes=DISK_BYTES, recipe=QUICK, candidates=("ext4", "ext2")
     )
     async with small_wizard(choices=choices, start="review").run_test(size=SIZE) as pilot:
-        await shows(pilot, "nothing was found on it", timeout_s=TIMEOUT_S)
+        await shows(pilot, "nothing was found on it")
         run("mkfs.ext4", "-q", "-L", "archive", case.path)
         before = digest(case.file)
         await answer(pilot, str(case.file))
-        await shows(pilot, "have changed since the plan was made", timeout_s=TIMEOUT_S)
+        await shows(pilot, "have changed since the plan was made")
         assert wizard(pilot).running is None
         await pilot.press("escape")
         await at_step(pilot, "workloads")
         await pilot.press("enter")
-        await shows(pilot, 'ext4 "archive"', timeout_s=TIMEOUT_S)
+        await shows(pilot, 'ext4 "archive"')
         for wrong, words in (("", "To confirm, type"), (f"{case.file}x", "is not the file's path of")):
             await answer(pilot, wrong)
-            await shows(pilot, words, timeout_s=TIMEOUT_S)
+            await shows(pilot, words)
         await pilot.press("enter", "enter")
         await at_step(pilot, "review")
         assert wizard(pilot).running is None
         assert digest(case.file) == before
         await answer(pilot, str(case.file))
-        await at_step(pilot, "result", timeout_s=TIMEOUT_S)
+        await at_step(pilot, "result")
         result = wizard(pilot).result
         assert result is not None
         assert (result.plan.target.kind, result.outcome) == ("device", "finished")

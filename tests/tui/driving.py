@@ -57,14 +57,12 @@ def held(patch: pytest.MonkeyPatch, module: object, name: str) -> threading.Even
     return let_go
 
 
-async def until(
-    pilot: Pilot[Any], condition: Callable[[], bool], what: str = "", *, timeout_s: float = TIMEOUT_S
-) -> None:
+async def until(pilot: Pilot[Any], condition: Callable[[], bool], what: str) -> None:
     """Wait until `condition` holds and keys are taken; fail with `what` and the screen's text when it never does."""
     app = pilot.app
     await idle(app)
     loop = asyncio.get_running_loop()
-    deadline = loop.time() + max(TIMEOUT_S, timeout_s)
+    deadline = loop.time() + TIMEOUT_S
     while not condition() or not _listens(app):
         if loop.time() > deadline:
             raise AssertionError(f"in vain waited for {what}\n{screen_text(app)}")
@@ -144,7 +142,7 @@ def _threads() -> list[threading.Thread]:
     return [t for t in threading.enumerate() if t.name.startswith(THREAD_NAME) and not t.name.endswith("(_watch)")]
 
 
-async def at_step(pilot: Pilot[Any], step: str, *keys: str, timeout_s: float = TIMEOUT_S) -> None:
+async def at_step(pilot: Pilot[Any], step: str, *keys: str) -> None:
     """Press `keys`, and wait until the wizard is at a step."""
     app = wizard(pilot)
     await pilot.press(*keys)
@@ -154,13 +152,13 @@ async def at_step(pilot: Pilot[Any], step: str, *keys: str, timeout_s: float = T
         screen = app.screen
         return isinstance(screen, StepScreen) and step == screen.step.name and screen.is_current and not asks
 
-    await until(pilot, arrived, f"the step {step}", timeout_s=timeout_s)
+    await until(pilot, arrived, f"the step {step}")
 
 
-async def shows(pilot: Pilot[Any], words: str, *keys: str, timeout_s: float = TIMEOUT_S) -> None:
+async def shows(pilot: Pilot[Any], words: str, *keys: str) -> None:
     """Press `keys`, and wait until `words` stand on the screen."""
     await pilot.press(*keys)
-    await until(pilot, lambda: words in screen_text(pilot.app), f"“{words}” on the screen", timeout_s=timeout_s)
+    await until(pilot, lambda: words in screen_text(pilot.app), f"“{words}” on the screen")
 
 
 def wizard(pilot: Pilot[Any]) -> FswizardApp:

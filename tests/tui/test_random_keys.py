@@ -14,8 +14,8 @@ from textual.widgets._footer import FooterKey
 
 from fswizard.tui.app import FswizardApp
 from fswizard.tui.screens.base import StepScreen
-from tests.fakes.wizard import ARCHIVE, BRIDGED, NEW, OLD, ROUNDS, SSD, TWIN, FakeMachine, app
-from tests.tui.driving import STEPS, screen_text, settled, until, wizard
+from tests.fakes.wizard import ARCHIVE, BRIDGED, NEW, OLD, ROUNDS, SSD, TWIN, FakeMachine
+from tests.tui.driving import STEPS, at, screen_text, settled, until, wizard
 
 DISKS = (ARCHIVE, SSD, BRIDGED, NEW, TWIN, OLD)
 SIZES = ((80, 24), (120, 36), (200, 50), (60, 15))
@@ -63,8 +63,7 @@ class Monkey:
             machine = FakeMachine(drives=DISKS, event_s=0.01 if lasting else 0.0, rounds=rounds)
             start = self.random.choice((*STEPS, "purpose"))
             choices = {} if start != "purpose" else {"candidates": (), "recipe": None}
-            async with app(start, machine, **choices).run_test(size=self.random.choice(SIZES)) as pilot:
-                await settled(pilot)
+            async with at(start, machine, size=self.random.choice(SIZES), **choices) as pilot:
                 self.seen = what_is_seen(wizard(pilot))
                 some = min(steps, self.random.randrange(20, 120))
                 steps -= some

@@ -38,7 +38,7 @@ from tests.tui.driving import STEPS, at, at_step, footer, held, rows, screen_tex
 
 
 async def test_markup_in_names_is_text_and_clicking_it_does_nothing() -> None:
-    async with at("drive", FakeMachine(drives=(HOSTILE, ARCHIVE)), drive=HOSTILE, size=(120, 36)) as pilot:
+    async with at("drive", FakeMachine(drives=(HOSTILE, ARCHIVE)), drive=HOSTILE) as pilot:
         await shows(pilot, "[/b] [@click=app.quit]x")
         await shows(pilot, "sdd1 “[red]$(rebo")
         line = next(i for i, row in enumerate(screen_text(pilot.app).splitlines()) if "[/b]" in row)
@@ -49,7 +49,7 @@ async def test_markup_in_names_is_text_and_clicking_it_does_nothing() -> None:
 
 
 async def test_hostile_output_of_programs_does_not_reach_the_terminal() -> None:
-    async with at("run", size=(120, 36)) as pilot:
+    async with at("run") as pilot:
         running = wizard(pilot).running
         program = next(entry for entry in reversed(running.state.log) if isinstance(entry, CommandFinished))
         entry = replace(program, output="\x1b]52;c;aGk=\x07 [/b] \u202egpj\tend")
@@ -183,11 +183,3 @@ async def test_a_screen_that_goes_before_it_is_whole_breaks_nothing(turns: int) 
         wizard(pilot).leave_now()
         for _ in range(turns):
             await asyncio.sleep(0)
-
-
-async def test_a_step_that_is_left_before_it_is_filled_breaks_nothing() -> None:
-    async with at("workloads") as pilot:
-        wizard(pilot).visit("drive")
-        wizard(pilot).visit("workloads")
-        await at_step(pilot, "workloads")
-        await settled(pilot)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from dataclasses import replace
 from typing import Any
 
@@ -20,30 +22,34 @@ from tests.tui.driving import at_step, box, footer, held, rows, screen_text, set
 SERIAL = NEW.serial
 
 
-async def to_the_form(pilot: Pilot[Any]) -> None:
-    await at_step(pilot, "result")
-    await shows(pilot, "u set up")
-    await pilot.press("u")
-    await until(pilot, lambda: isinstance(pilot.app.screen, SetUpScreen), "the form")
+@asynccontextmanager
+async def form(machine: FakeMachine | None = None) -> AsyncIterator[Pilot[Any]]:
+    """The form for setting a disk up, that was opened from a result."""
+    async with at_result(machine).run_test(size=(80, 24)) as pilot:
+        await at_step(pilot, "result")
+        await shows(pilot, "u set up")
+        await pilot.press("u")
+        await until(pilot, lambda: isinstance(pilot.app.screen, SetUpScreen), "the form")
+        yield pilot
 
 
 async def to_the_serial_number(pilot: Pilot[Any]) -> None:
-    """From the result to the review of setting its disk up, which asks for the serial number."""
-    await to_the_form(pilot)
+    """From the form to the review, which asks for the serial number."""
     await shows(pilot, "⏎ shows the exact commands")
     await shows(pilot, "To confirm, type its", "enter")
 
 
 async def test_a_disk_is_set_up_after_its_serial_number_was_typed(monkeypatch: pytest.MonkeyPatch) -> None:
-    machine, app = SettingUp(monkeypatch), at_result()
-    async with app.run_test(size=(80, 24)) as pilot:
-        await to_the_form(pilot)
+    machine = SettingUp(monkeypatch)
+    async with form() as pilot:
         await until(pilot, lambda: rows(pilot, "#spare").key == NEW.stable_name, "the empty disk to be proposed")
         box(pilot, "#mount").value = "/mnt/taken"
         await shows(pilot, "/etc/fstab has /mnt/taken already.", "enter")
-        app.screen._list()
+        pilot.app.screen._list()
         await pilot.pause()
-        assert "/etc/fstab has /mnt/taken already." in screen_text(app), "an error stays when disks are looked at again"
+        assert "/etc/fstab has /mnt/taken already." in screen_text(pilot.app), (
+            "an error stays when disks are looked at again"
+        )
         box(pilot, "#mount").value = "/mnt/data"
         await shows(pilot, "To confirm, type its", "enter")
         await shows(pilot, "-L")
@@ -57,21 +63,21 @@ async def test_a_disk_is_set_up_after_its_serial_number_was_typed(monkeypatch: p
         await shows(pilot, "Your disk is at /mnt/data.", "enter")
         assert len(machine.asked) == 1
         for words in ("/mnt/data/fswizard-test.txt", "/etc/fstab.fswizard-1", "umount /mnt/data"):
-            assert words in screen_text(app)
+            assert words in screen_text(pilot.app)
         await at_step(pilot, "result", "escape")
 
 
 async def test_enter_pressed_again_before_it_begins_sets_a_disk_up_once(monkeypatch: pytest.MonkeyPatch) -> None:
     known = held(monkeypatch, rights, "state")
     known.set()
-    machine, app = SettingUp(monkeypatch), at_result()
-    async with app.run_test(size=(80, 24)) as pilot:
+    machine = SettingUp(monkeypatch)
+    async with form() as pilot:
         await to_the_serial_number(pilot)
         known.clear()
         box(pilot, "#serial").value = SERIAL
         for _ in range(3):
             await pilot.press("enter")
-            await until(pilot, lambda: all(w.is_finished for w in app.workers if w.group == "ask"), "the check")
+            await until(pilot, lambda: all(w.is_finished for w in pilot.app.workers if w.group == "ask"), "the check")
         known.set()
         await shows(pilot, "Your disk is at /mnt/data.")
         assert len(machine.asked) == 1
@@ -79,14 +85,13 @@ async def test_enter_pressed_again_before_it_begins_sets_a_disk_up_once(monkeypa
 
 async def test_a_failure_says_what_was_taken_back(monkeypatch: pytest.MonkeyPatch) -> None:
     SettingUp(monkeypatch, RunFailed("mount failed: wrong fs type.", "Taken back: /etc/fstab is as it was."))
-    app = at_result()
-    async with app.run_test(size=(80, 24)) as pilot:
+    async with form() as pilot:
         await to_the_serial_number(pilot)
         box(pilot, "#serial").value = SERIAL
         await shows(pilot, "Taken back: /etc/fstab is as it was.", "enter")
-        assert "✗ making the filesystem" in screen_text(app)
+        assert "✗ making the filesystem" in screen_text(pilot.app)
         await pilot.press("escape")
-        await until(pilot, lambda: isinstance(app.screen, SetUpScreen), "the form")
+        await until(pilot, lambda: isinstance(pilot.app.screen, SetUpScreen), "the form")
 
 
 async def test_the_measured_disk_is_proposed_and_what_stands_against_a_disk_is_said_before_enter(
@@ -110,8 +115,7 @@ async def test_the_measured_disk_is_proposed_and_what_stands_against_a_disk_is_s
 
 
 async def test_without_a_disk_to_set_up_no_review_is_offered() -> None:
-    async with at_result(FakeMachine(drives=())).run_test(size=(80, 24)) as pilot:
-        await to_the_form(pilot)
+    async with form(FakeMachine(drives=())) as pilot:
         await shows(pilot, "No disk here can be set up so far")
         assert "review" not in footer(pilot.app)
         await shows(pilot, "No disk here can be set up so far", "tab", "enter")
@@ -122,15 +126,13 @@ async def test_a_disk_that_vanishes_gives_way_to_another_only_after_that_was_rea
 ) -> None:
     SettingUp(monkeypatch)
     machine = FakeMachine(drives=(NEW, OLD))
-    app = at_result(machine)
-    async with app.run_test(size=(80, 24)) as pilot:
-        await to_the_form(pilot)
+    async with form(machine) as pilot:
         await shows(pilot, "⏎ shows the exact commands")
         machine.attach(OLD)
         await shows(pilot, f"! {NEW.name} is not attached any more.")
         await shows(pilot, "Nothing has happened yet", "enter")
         for _ in range(3):  # at once, as a slow connection delivers them
-            app.post_message(events.Key("enter", None))
+            pilot.app.post_message(events.Key("enter", None))
         await shows(pilot, "To confirm, type its")
         await settled(pilot)
-        assert sum(isinstance(screen, SetUpReview) for screen in app.screen_stack) == 1
+        assert sum(isinstance(screen, SetUpReview) for screen in pilot.app.screen_stack) == 1
