@@ -42,7 +42,7 @@ class FswizardError(Exception):
 
     @property
     def hint_without_switches(self) -> str:
-        """The hint for the wizard, which has no switches: what is left of it without those, in whole sentences."""
+        """The hint without the sentences that name switches, which the wizard does not have."""
         sentences = _NEXT_SENTENCE.split(_SWITCH_BESIDE.sub("", self.hint))
         return "".join(words for words in sentences if not _SWITCH.search(_COMMAND.sub("", words))).rstrip()
 

@@ -98,7 +98,7 @@ def in_english() -> Iterator[None]:
 
 
 def program_texts() -> frozenset[str]:
-    """Every English sentence of the program that a translation beside it has; empty where none is compiled."""
+    """English sentences of the program, read from its compiled translations; empty if none is compiled."""
     return _texts_in(DIRECTORY)
 
 

@@ -45,7 +45,7 @@ class DemoApp(FswizardApp):
             self.action_gallery()
 
     def action_gallery(self) -> None:
-        """Choose a story, whose run is shown at once."""
+        """Choose a story; its run begins at once."""
         answers: dict[str, Piece] = {}
         for name, story in stories().items():
             more = f"  {_(story.disk)}\n {_(story.text)}"

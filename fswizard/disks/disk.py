@@ -99,7 +99,7 @@ class Disk:
         raise NotImplementedError
 
     async def detach(self) -> None:
-        """Release the disk and undo what was made of it."""
+        """Release the disk, and take apart arrays and volumes on it."""
         raise NotImplementedError
 
     async def sync(self) -> Finished:

@@ -243,7 +243,7 @@ class UdisksDisks:
         return disk
 
     def joined(self) -> UdisksDisk:
-        """The only image that is not detached."""
+        """The only image that is still attached."""
         return self._disks[-1]
 
     async def end(self) -> None:

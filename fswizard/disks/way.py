@@ -61,7 +61,7 @@ def why_root(target: Target, candidates: Sequence[Candidate]) -> str:
 
 
 def image_rights() -> State:
-    """How scratch images are attached and mounted: by udisks2 or, if that is not available, as root."""
+    """How scratch images are attached and mounted: by udisks2, or as root where it is unavailable."""
     return "udisks" if not udisks()[1] and os.geteuid() else rights.state()
 
 

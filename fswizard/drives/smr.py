@@ -251,7 +251,7 @@ def _by_name(facts: SmrFacts, rows: Sequence[ModelRow], table: ModelTable) -> It
 
 
 def _near_names(model: str, table: ModelTable) -> Evidence:
-    """Evidence with suggestions for a name that is not in the table."""
+    """Evidence with suggestions for a name missing from the table."""
     text = _("This name is not in the table of models.")
     if names := table.near(model):
         listed = joined([_(_IS[table.find(name)[0].kind], model=name) for name in names], "; ")

@@ -1,4 +1,4 @@
-"""TOML files written by people: tables whose keys are the fields of a dataclass."""
+"""TOML files written by people: the keys of a table are the fields of a dataclass."""
 
 from __future__ import annotations
 

@@ -68,5 +68,5 @@ def fills(*, dark: bool) -> str:
 
 
 def as_preferred(rules: Callable[[bool], str]) -> str:
-    """What `rules` says of the light and of the dark, as whoever looks prefers it."""
+    """CSS rules for light and dark, chosen by the reader's preference."""
     return f"{rules(False)}\n@media screen and (prefers-color-scheme: dark) {{\n{rules(True)}\n}}\n"

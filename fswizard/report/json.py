@@ -1,4 +1,4 @@
-"""One JSON document for programs: the findings as they are, described by result.schema.json beside this file.
+"""One JSON document for programs: the findings as they are, described by result.schema.json in this directory.
 
 Durations are in seconds, sizes in bytes.
 """

@@ -38,13 +38,13 @@ def wrap(text: str, width: int) -> list[str]:
 
 
 def labelled(label: str, text: str, indent: int) -> list[str]:
-    """A label, and its text in lines beside it."""
+    """Lines of a label in the first column and its text in the second."""
     lines = [line for part in text.split("\n") for line in wrap(part, WIDTH - indent)]
     return [pad(label, indent) + lines[0], *(" " * indent + line for line in lines[1:])]
 
 
 def table(rows: Sequence[Sequence[str]], longest: int = LONGEST_CELL) -> Iterator[str]:
-    """Lines of a table whose first row is its header, whose first column is text, and whose others are figures.
+    """Lines of a table. The first row is its header, the first column is text, the others are figures.
 
     Columns that find no room go into further tables below, with the first column again.
     """

@@ -109,7 +109,7 @@ def _images_text(target: Target) -> str:
 
 
 def weighed(workload: Workload, title: str) -> str:
-    """Its title, with its weight where that is not 1."""
+    """Its title, with its weight unless that is 1."""
     if workload.weight == 1:
         return title
     if workload.weight == 0:

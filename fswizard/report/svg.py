@@ -145,7 +145,7 @@ def _most_bars(charts: Sequence[Chart]) -> int:
 
 
 def _charts(charts: Sequence[Chart], columns: int, top: float) -> Iterator[str]:
-    """Charts in one or two columns whose bars have the same scale; names are as wide as the longest."""
+    """Charts in one or two columns. All bars have the same scale; names are as wide as the longest."""
     deep, pitches = -(-len(charts) // columns), _most_bars(charts) + 1 + GAP
     width = (INNER - GUTTER * (columns - 1)) / columns
     drawn = [bar for chart in charts for bar in chart.bars[:MOST_BARS]]
@@ -228,7 +228,7 @@ def _text(
     room: float = 0,
     colour: tuple[str, Tone] = ("", "muted"),
 ) -> str:
-    """`text`, cut to `room` where that is given; a part of it, and the tone that `colour` gives it."""
+    """A text element, cut to the width `room` unless that is 0."""
     each = BOLD if kind == "strong" else REGULAR
     if room and _width(text, size, each) > room:
         while text and _width(f"{text}…", size, each) > room:

@@ -53,7 +53,7 @@ def _time_text(run: Outlook, elapsed_s: float) -> str:
 
 
 def _in_minutes(seconds: float) -> str:
-    """A duration beside one in minutes: from one minute to two, the nearest half."""
+    """A duration in minutes; from one minute to two, rounded to half a minute."""
     if 60 <= seconds < 90:
         return _("{minutes} min", minutes="1" if seconds < 75 else "1½")
     return duration_text(seconds)

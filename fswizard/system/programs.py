@@ -114,7 +114,7 @@ def install_hint(*packages: str) -> str:
 
 
 def root_program() -> str:
-    """`sudo`, or `su` if that is not installed; empty for root, and if neither is installed."""
+    """`sudo`, else `su`; empty for root, and if neither is installed."""
     return next(filter(find, ("sudo", "su")), "") if os.geteuid() else ""
 
 
