@@ -146,9 +146,9 @@ def _differences(first: Result, second: Result) -> Iterator[Difference]:
         yield Difference(_("firmware of the disk"), one.firmware, two.firmware)
     before, after = _facts(first), _facts(second)
     unlike = {_("recipe"), _("memory limit"), _("filesystem below the image"), _("processor")}
-    for what in {**before, **after}:
-        if before.get(what, "") != after.get(what, ""):
-            yield Difference(what, before.get(what, ""), after.get(what, ""), what in unlike)
+    for what in before:
+        if before[what] != after.get(what, before[what]):  # a program that only one of them needed changes nothing
+            yield Difference(what, before[what], after[what], what in unlike)
 
 
 def _facts(run: Result) -> dict[str, str]:
