@@ -24,7 +24,7 @@ def test_text_never_controls_the_terminal_and_markup_stays_text(words: str) -> N
 
 
 def test_every_character_that_the_wizard_draws_has_one_that_the_linux_console_has() -> None:
-    drawn = set("╭╮╰╯─│▁▂▃▄▅▆▇█")  # borders and scroll bars
+    drawn = set("╭╮╰╯─│▁▂▃▄▅▆▇█▔🔎")  # borders, scroll bars, and the menu
     for room in ("tui", "report", "advice", "model"):
         for path in (Path(fswizard.__file__).parent / room).rglob("*.py"):
             drawn |= {character for character in path.read_text("utf-8") if not character.isascii()}
