@@ -171,3 +171,14 @@ async def test_a_run_that_begins_below_a_window_is_shown_without_it() -> None:
         await wizard(pilot).begin(make_plan(chosen()))
         await at_step(pilot, "run")
         assert len(pilot.app.screen_stack) == 2  # the first is Textual's own
+
+
+async def test_details_that_a_narrow_terminal_cuts_off_are_reached_by_keys() -> None:
+    async with at("result", size=(60, 15)) as pilot:
+        await pilot.press("d")
+        details = pilot.app.screen.query_one("#details")
+        await until(pilot, lambda: details.max_scroll_x > 0, "the report")
+        await pilot.press("right")
+        assert details.scroll_x > 0
+        await pilot.press("left")
+        assert details.scroll_x == 0

@@ -45,6 +45,11 @@ SCROLL = tuple(
     )
 )
 """Keys that scroll everything that does not fit, unless a list handles them."""
+SIDEWAYS = (
+    Binding("left", "scroll('page_left')", _("scroll"), show=False),
+    Binding("right", "scroll('page_right')", _("scroll"), show=False),
+)
+"""Keys that scroll lines that are not wrapped."""
 ROOT = {
     "udisks": N_("Not needed: udisks2 attaches and mounts the scratch image, and everything runs as you."),
     "root": N_("fswizard runs as root, and so do the workloads."),

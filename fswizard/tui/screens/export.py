@@ -23,7 +23,7 @@ from fswizard.report import FORMATS
 from fswizard.sharing import export
 from fswizard.system.files import write_new
 from fswizard.tui.drawing import text
-from fswizard.tui.screens.base import SCROLL, TextBox, Window, WithBox
+from fswizard.tui.screens.base import SCROLL, SIDEWAYS, TextBox, Window, WithBox
 from fswizard.tui.widgets.options import Options
 
 PREVIEW_LINES = 400
@@ -47,6 +47,7 @@ class ExportScreen(Window[None], WithBox[None]):
         Binding("s", "save", _("save to a file")),
         Binding("e", "english", _("in English")),
         *SCROLL,
+        *SIDEWAYS,
         Binding("escape", "back", _("back")),
     ]
 

@@ -25,7 +25,7 @@ from fswizard.report import content, render
 from fswizard.report.subject import OUTCOMES
 from fswizard.tui.choices import next_value, toggled
 from fswizard.tui.drawing import Piece, answer_mark, lines, text
-from fswizard.tui.screens.base import SCROLL, StepScreen
+from fswizard.tui.screens.base import SCROLL, SIDEWAYS, StepScreen
 from fswizard.tui.widgets.chart import Bars
 from fswizard.tui.widgets.table import Column, Facts, Row, Table
 
@@ -88,6 +88,7 @@ class ResultScreen(StepScreen):
         *SCROLL,
         Binding("left", "weigh(-1)", _("change"), show=False),
         Binding("right", "weigh(1)", _("change"), show=False),
+        *SIDEWAYS,
         Binding("u", "set_up", _("set up")),
         Binding("d", "details", _("details")),
         Binding("w", "adjust('weights')", _("weights")),
