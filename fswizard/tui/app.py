@@ -37,6 +37,10 @@ THEME = "theme"
 INPUT_GRACE_S = 0.6
 """Time for which keys are ignored after the program itself changed the screen, as they were meant for the previous
 one."""
+QUITTING = ("ctrl+q", "ctrl+c")
+"""Keys that mean the same on every screen."""
+NO_COMMANDS = ("app.focus", "command_palette", "screen.", "scroll")
+"""Beginnings of actions that nobody looks for in the menu."""
 
 
 class FswizardApp(App[int]):
@@ -99,7 +103,8 @@ class FswizardApp(App[int]):
             asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, self.leave_now)
 
     async def on_event(self, event: events.Event) -> None:
-        if not (self.in_input_grace and isinstance(event, (events.Key, events.MouseDown))):
+        quits = isinstance(event, events.Key) and event.key in QUITTING
+        if quits or not (self.in_input_grace and isinstance(event, (events.Key, events.MouseDown))):
             await super().on_event(event)
 
     @property
@@ -286,16 +291,18 @@ class FswizardApp(App[int]):
         if self.screen.HELP:
             self.push_screen(HelpScreen(self.screen.HELP))
         else:
-            self.action_show_help_panel()
+            self.action_command_palette()
 
     def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
-        """The screen's keys, as a narrow footer cuts them off, and what has no key."""
+        """The keys of screen and wizard, as the footer leaves some out, and what has no key."""
+        commands = dict[str, SystemCommand]()
         for node, binding, enabled, _tooltip in screen.active_bindings.values():
-            if enabled and binding.show:
-                title = binding.description[:1].upper() + binding.description[1:]
-                yield SystemCommand(
-                    title, self.get_key_display(binding), partial(self.run_action, binding.action, node)
-                )
+            title = binding.description[:1].upper() + binding.description[1:]
+            known = title in commands or node not in (screen, self) or binding.action.startswith(NO_COMMANDS)
+            if enabled and (binding.show or not known):
+                action = partial(self.run_action, binding.action, node)
+                commands[title] = SystemCommand(title, self.get_key_display(binding), action)
+        yield from commands.values()
         if not self.measuring:
             yield SystemCommand(_("Start over"), _("Back to the first question"), lambda: self.visit("purpose"))
         yield SystemCommand(_("Theme"), _("Colours of the wizard"), self.action_change_theme)

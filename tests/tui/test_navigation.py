@@ -14,7 +14,7 @@ from fswizard.disks.locations import location
 from fswizard.model.plan import Plan
 from fswizard.tui.planning import make_plan
 from tests.fakes.wizard import ARCHIVE, BRIDGED, NEW, SSD, FakeMachine, FakeSession, chosen, two_results
-from tests.tui.driving import TIMEOUT_S, at, at_step, box, footer, rows, settled, shows, until, wizard
+from tests.tui.driving import TIMEOUT_S, at, at_step, box, footer, rows, screen_text, settled, shows, until, wizard
 
 
 async def test_escape_leads_from_a_result_back_to_its_plan_and_enter_measures_again() -> None:
@@ -171,6 +171,25 @@ async def test_a_run_that_begins_below_a_window_is_shown_without_it() -> None:
         await wizard(pilot).begin(make_plan(chosen()))
         await at_step(pilot, "run")
         assert len(pilot.app.screen_stack) == 2  # the first is Textual's own
+
+
+async def test_the_menu_lists_the_keys_that_the_footer_leaves_out_and_once_each() -> None:
+    async with at("result", size=(100, 60)) as pilot:
+        await pilot.press("ctrl+p")
+        await shows(pilot, "Copy a post")
+        lines = [line.strip() for line in screen_text(pilot.app).splitlines()]
+        assert {"y", "F1", "^q"} <= set(lines) and lines.count("Help") == 1
+        assert not {"Scroll", "Focus Next", "More"} & set(lines)
+
+
+async def test_a_window_without_help_opens_the_menu_instead_and_interrupting_there_quits() -> None:
+    async with at("purpose") as pilot:
+        await pilot.press("h")
+        await shows(pilot, "Earlier results")
+        await pilot.press("question_mark")
+        await shows(pilot, "Colours of the wizard")
+        await pilot.press("escape", "ctrl+c")
+        await until(pilot, lambda: pilot.app._exit, "the end")
 
 
 async def test_details_that_a_narrow_terminal_cuts_off_are_reached_by_keys() -> None:

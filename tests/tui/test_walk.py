@@ -237,13 +237,24 @@ async def test_a_question_that_the_end_of_the_run_answers_goes_and_its_keys_open
         machine.sessions[0].order("stop")
         while not wizard(pilot).in_input_grace:
             await pilot.pause(0.01)
-        await pilot.press("enter", "escape", "ctrl+q")
+        await pilot.press("enter", "escape", "q")
         await click_key(pilot, "⏎")
         await pilot.pause()
         assert pilot.app.is_running
         await at_step(pilot, "result")
         await shows(pilot, "Stopped early")
         await shows(pilot, "save to a file", "enter")
+
+
+async def test_a_run_that_has_just_ended_is_left_by_the_key_that_quits_everywhere() -> None:
+    machine = FakeMachine(event_s=0.002)
+    async with at("review", machine) as pilot:
+        await at_step(pilot, "run", "enter")
+        machine.sessions[0].order("stop")
+        while not wizard(pilot).in_input_grace:
+            await pilot.pause(0.01)
+        await pilot.press("ctrl+q")
+        await until(pilot, lambda: pilot.app._exit, "the end")
 
 
 async def test_the_log_opens_beside_a_run_which_is_left_only_after_a_question() -> None:

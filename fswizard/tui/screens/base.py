@@ -182,6 +182,7 @@ class Window(ModalScreen[ScreenResultType], WizardScreen[ScreenResultType]):
     """Additional classes of the frame."""
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("q", "back", _("back"), show=False),
+        Binding("ctrl+c", "app.quit", _("quit"), show=False),
         Binding("f1,question_mark", "app.explain", _("help"), show=False),
     ]
 
