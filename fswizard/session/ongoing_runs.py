@@ -102,6 +102,7 @@ def entered(plan: Plan, result: Path, begin: Callable[[], None]) -> Iterator[int
                     if not is_being_written(old):  # it was killed
                         _forget(old, old.with_suffix(".orders"))
                 begin()
+                _forget(pipe)  # of a run of the same file that was killed before it had a link, or after
                 undo.callback(_forget, entry, pipe)
                 os.mkfifo(pipe, 0o600)
                 orders = os.open(pipe, os.O_RDWR | PIPE_ITSELF)  # to write as well: so it never ends

@@ -158,6 +158,13 @@ def pipe_of(result: Path) -> Path:
     return pipe
 
 
+def test_a_run_is_resumed_although_a_killed_one_left_its_pipe_alone(tmp_path: Path) -> None:
+    os.mkfifo(pipe_of(tmp_path / "r.jsonl"))
+    with entered(plan_in(tmp_path), tmp_path / "r.jsonl", lambda: None) as orders:
+        give_order(tmp_path / "r.jsonl", "stop")
+        assert os.read(orders, 99) == b"stop\n"
+
+
 @pytest.mark.parametrize("link", [True, False])
 def test_an_order_is_written_into_a_pipe_alone(link: bool, tmp_path: Path) -> None:
     pipe, precious = pipe_of(tmp_path / "r.jsonl"), tmp_path / "precious"
