@@ -56,7 +56,7 @@ def by_field(table: Mapping[str, Any], fields: Iterable[str], where: str) -> dic
             values[field] = value
             continue
         try:
-            values[field] = parse_size(value) if field.endswith("_bytes") else " ".join(value.split())
+            values[field] = parse_size(value[:60]) if field.endswith("_bytes") else " ".join(value.split())
         except ValueError as error:
             raise UsageError(f"{where}: '{key}': {error}.") from error
     return values
@@ -64,7 +64,7 @@ def by_field(table: Mapping[str, Any], fields: Iterable[str], where: str) -> dic
 
 def must_be(key: str, expected: str) -> ValueError:
     """The error for a value that contradicts another one."""
-    return ValueError(_("'{key}' must be {expected}", key=key, expected=expected))
+    return ValueError(_("'{key}' must be {expected}", key=key, expected=expected.rstrip(",")))
 
 
 def from_to(low: float, high: float) -> str:

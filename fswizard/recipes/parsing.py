@@ -15,7 +15,7 @@ from fswizard.errors import UsageError
 from fswizard.language import _
 from fswizard.model.codec import from_json, to_json
 from fswizard.model.estimates import SEQUENTIAL_BYTES_PER_S, expected_s, least_image_bytes, room, writes_bytes
-from fswizard.model.keys import by_field, from_to, must_be, one_of, read_table
+from fswizard.model.keys import by_field, from_to, key_of, must_be, one_of, read_table
 from fswizard.model.recipe import Job, Recipe, Workload
 from fswizard.model.text import safe
 from fswizard.model.units import size_text
@@ -23,6 +23,10 @@ from fswizard.model.units import size_text
 T = TypeVar("T")
 _TYPES = re.compile(r"^(?:_?[A-Z]\w*(?:\.job)?(?:\.|: ))+")
 """Names of types at the beginning of an error, which say nothing to authors."""
+_FIELD = re.compile(r"^\w+(?=:|\[)|(?<=required field `)\w+")
+"""The field that an error is about; authors know it by its key."""
+LONGEST_REASON = 200
+"""Characters of a reason, which may quote any text of the file."""
 
 RECIPE_FIELDS = (
     "name", "title", "why", "image_bytes", "minutes", "hard_disk_minutes", "hard_disk_image_bytes", "group",
@@ -47,6 +51,8 @@ def parse(text: str, source: str) -> Recipe:
     values = by_field(table, [*RECIPE_FIELDS, *_File.__dataclass_fields__], where)
     file = _read(_File, values, where)
     tree = file.tree and by_field(file.tree, TreeShape.__dataclass_fields__, f"{where}: tree")
+    if tree:
+        _read(TreeShape, tree, f"{where}: tree")
     workloads = []
     for count, each in enumerate(file.workload, 1):
         workloads.append(_workload(each, tree, f"{where}: workload {count} ({str(each.get('name'))[:40]})"))
@@ -59,7 +65,8 @@ def _read(kind: type[T], values: Mapping[str, Any], where: str) -> T:
     try:
         return from_json(kind, values)
     except ValueError as error:
-        raise UsageError(f"{where}: {_TYPES.sub('', safe(str(error)))}.") from error
+        reason = _FIELD.sub(lambda field: key_of(field[0]), _TYPES.sub("", safe(str(error))))
+        raise UsageError(f"{where}: {reason[:LONGEST_REASON]}.") from error
 
 
 def _workload(table: Mapping[str, Any], tree: Mapping[str, Any] | None, where: str) -> dict[str, Any]:

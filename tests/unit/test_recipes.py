@@ -106,17 +106,20 @@ def test_what_a_workload_before_made_is_not_made_again() -> None:
         (toml({**FIO, "allocated": True, "rw": "read"}), ["'allocated'", "only for writes"]),
         (toml({**FIO, "block": "4Q"}), ["workload 1 (write)", "'block'", "'4Q' is not a size"]),
         (toml({**SERVER, "seconds": None}), ["workload 1 (serve)", "missing required field `seconds`"]),
-        (toml({**FIO, "size": None}), ["workload 1 (write)", "missing required field `size_bytes`"]),
+        (toml({**FIO, "size": None}), ["workload 1 (write)", "missing required field `size`"]),
         (toml({**FIO, "metric": "append_latency"}), ["'metric'", "throughput"]),
         (toml({**FIO, "engine": "filesever"}), ["'engine'", "did you mean 'fileserver'"]),
         (toml({**FIO, "jobs": 100_000}), ["jobs: Expected `int` <= 256"]),
+        (toml({**FIO, "size": 1}), ["write): size: Expected `int` >= 1048576"]),
         (toml({**FIO, "direct": 1}), ["direct: Expected `bool`, got `int`"]),
         (toml({**FIO, "name": "../x"}), [": name: Expected `str` matching"]),
         (toml(FIO, FIO), ["two workloads are called 'write'"]),
         (toml(candidates="ext4"), [": candidates: Expected `array`, got `str`"]),
         (toml(title="x" * 61), [": title: Expected `str` of length <= 60"]),
         (toml(schema=2), ["schema: Invalid enum value 2"]),
-        (toml(image="256M"), ["'image'", "at least 336 MB"]),
+        (toml(image="256M"), ["'image'", "at least 336 MB", "leave 268 MB behind."]),
+        (toml(image=1), [".toml: image: Expected"]),
+        ("tree = {sizes = [3], directories = 'x'}\n" + toml(TREE), [".toml: tree: "]),
         (toml(group="dekstop"), [": group: Invalid enum value 'dekstop'"]),
         ("minutes = nan\n" + toml(minutes=None), [": minutes: Expected `float` >= 0.1"]),
         ("a = " + "[" * 100_000, ["not TOML"]),
@@ -130,6 +133,13 @@ def test_what_is_wrong_is_told_with_file_and_key(text: str, words: list[str]) ->
     said = f"{caught.value.message} {caught.value.hint}"
     assert said.startswith("mine.toml: ")
     assert [word for word in words if word not in said] == []
+
+
+@pytest.mark.parametrize("key", ["rw", "size", "engine", "metric", "name", "x" * 9999])
+def test_what_is_wrong_is_told_in_a_few_lines_however_long_it_is(key: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        recipes.parse(toml({**FIO, key: "x" * 99_999}), "mine.toml")
+    assert len(f"{caught.value.message} {caught.value.hint}") < 500
 
 
 leaves = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=20)
