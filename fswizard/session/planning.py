@@ -105,10 +105,14 @@ def make_plan(choices: Choices) -> Plan:
         jobs = [workload.job for workload in recipe.workloads]
         plan = replace(plan, memory_limit_bytes=memory_limit_bytes(jobs, host.this.memory_bytes()))
     plan = within_budget(estimated(plan), choices.write_budget_bytes)
+    return with_commands(replace(plan, by_udisks=target.kind == "image" and not why_root(target, plan.candidates)))
+
+
+def with_commands(plan: Plan) -> Plan:
+    """The plan with the commands that this program runs for it."""
     age = planned_age(plan.churn_bytes, free_when_aged_bytes(plan.recipe)) if plan.aged else None
-    by_udisks = target.kind == "image" and not why_root(target, plan.candidates)
-    commands = planned_commands(target, plan.candidates, _work(plan.recipe), age, by_udisks)
-    return replace(plan, by_udisks=by_udisks, commands=commands)
+    commands = planned_commands(plan.target, plan.candidates, _work(plan.recipe), age, plan.by_udisks)
+    return replace(plan, commands=commands)
 
 
 def estimated(plan: Plan) -> Plan:

@@ -18,7 +18,7 @@ from fswizard.model.text import safe
 from fswizard.model.units import duration_text, size_text
 from fswizard.results import Entry
 from fswizard.session.checked import checked
-from fswizard.session.planning import available, require_available, require_programs
+from fswizard.session.planning import available, require_available, require_programs, with_commands
 from fswizard.stats import analyse, decide
 from fswizard.stats.comparison import formatting
 from fswizard.system import host
@@ -59,7 +59,7 @@ def take_up(path: Path, *, time_limit_s: float | None = None, write_budget_bytes
             _("This run was started on another machine; rounds of two machines can't be mixed."),
             _("Resume it there, or start a new run here."),
         )
-    plan = checked(earlier.plan)
+    plan = with_commands(checked(earlier.plan))  # those in the file may be any
     require_incomplete(earlier)
     require_still_there(plan)
     if plan.target.kind == "image":

@@ -11,17 +11,18 @@ from typing import Any
 import pytest
 
 from fswizard import recipes, results
+from fswizard.disks.choice import TargetChoice
 from fswizard.disks.locations import located_candidates
 from fswizard.errors import FswizardError, Refused, UsageError
 from fswizard.filesystems import parse_candidate
 from fswizard.model.codec import from_json, to_json
 from fswizard.model.events import RunStarted, SampleTaken
 from fswizard.model.plan import Member, Plan, Target
-from fswizard.model.recipe import Amount, Recipe
+from fswizard.model.recipe import Amount, PlannedCommand, Recipe
 from fswizard.model.result import Sample
 from fswizard.model.result_file import Header, encoded
 from fswizard.results import event_in
-from fswizard.session import resuming, take_up
+from fswizard.session import Choices, make_plan, resuming, take_up
 from fswizard.session.checked import checked
 from tests.fakes.host import ModelHost, use
 from tests.recording import RUNS
@@ -187,6 +188,16 @@ def test_a_run_is_not_resumed_before_its_plan_was_checked(
     plan = change(replace(PLAN, target=replace(PLAN.target, path=str(tmp_path / "gone"))))
     with use(There()), pytest.raises(FswizardError, match=words or "gone is not a directory"):
         take_up(begun(plan, tmp_path))
+
+
+@pytest.mark.usefixtures("everything_is_installed")
+def test_commands_of_a_file_are_neither_shown_nor_asked_for(tmp_path: Path) -> None:
+    named = PlannedCommand(("no-such-program",), text="format", candidate="ext4")
+    target = TargetChoice("image", str(tmp_path))
+    plan = make_plan(Choices(recipes.find("quick"), (parse_candidate("ext4"),), target=target))
+    with use(There()):
+        shown = take_up(begun(replace(plan, commands=(named,)), tmp_path)).plan.commands
+    assert shown == plan.commands
 
 
 @pytest.mark.parametrize(("units", "seconds"), [(0, 1.0), (-5, 1.0), (1, -1.0)])
