@@ -76,7 +76,13 @@ def image_sentences(plan: Plan) -> tuple[str, ...]:
     """How the image around these commands is made and removed, if there is one."""
     if plan.target.kind != "image":
         return ()
-    return (_("The image is first written whole and attached as a loop device, and at the end unmounted and removed."),)
+    text = _("The image is first written whole and attached as a loop device, and at the end unmounted and removed.")
+    if not plan.aged:
+        return (text,)
+    kept = _(
+        "Each aged candidate is kept in one more image of that size, from which dd copies it back before each round."
+    )
+    return text, kept
 
 
 def _times(count: int) -> str:
