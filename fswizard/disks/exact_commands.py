@@ -18,8 +18,9 @@ from fswizard.model.recipe import PlannedCommand
 
 ARRAY, VOLUME, POOL, LABEL = "ARRAY", "VOLUME", "POOL", "LABEL"
 """Placeholders for the random name of an array, volume, pool or btrfs."""
-UUID, MD_DEVICE, MOUNT = "UUID", "/dev/mdN", "MOUNT"
-"""Placeholders for the UUID derived from that name, the kernel's path of the array, and the mount point."""
+UUID, MD_DEVICE, MOUNT, KEPT = "UUID", "/dev/mdN", "MOUNT", "KEPT"
+"""Placeholders for the UUID derived from that name, the kernel's path of the array, the mount point, and the further
+images that hold aged candidates."""
 DEVICE, OWNER = "DEVICE", "OWNER"
 """Placeholders for the loop device of udisks2, and for the file that makes the user the owner of the root directory: a
 prototype file of XFS, or a directory copied to btrfs."""
@@ -40,15 +41,19 @@ def planned_commands(
 ) -> tuple[PlannedCommand, ...]:
     """The commands that make and mount each candidate on `target`, and then `work`, those of the workloads.
 
-    `use` is the command that ages a candidate. With `by_udisks`, for a single image, no command runs as root.
+    `use` is the command that ages a candidate, which is kept in an image of its own and copied back from it. With
+    `by_udisks`, for a single image, no command runs as root.
     """
     if target.kind == "directory":
         return tuple(work)
     lines: list[PlannedCommand] = []
-    for candidate in candidates:
+    image = commands.IMAGE if by_udisks else target.placeholders[0]
+    for number, candidate in enumerate(candidates, 1):
         lines += _making_as_user(candidate) if by_udisks else making(candidate, target.placeholders)
         if candidate.aged and use:
-            lines.append(use)
+            kept = f"{KEPT}-{number}"
+            copies = (commands.copy(image, kept), commands.copy(kept, image))
+            lines += [use, *(PlannedCommand(argv, as_root=not by_udisks, text="keep") for argv in copies)]
     return (*lines, *work)
 
 

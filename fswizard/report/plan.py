@@ -76,13 +76,7 @@ def image_sentences(plan: Plan) -> tuple[str, ...]:
     """How the image around these commands is made and removed, if there is one."""
     if plan.target.kind != "image":
         return ()
-    text = _("The image is first written whole and attached as a loop device, and at the end unmounted and removed.")
-    if not plan.aged:
-        return (text,)
-    kept = _(
-        "Each aged candidate is kept in one more image of that size, from which dd copies it back before each round."
-    )
-    return text, kept
+    return (_("The image is first written whole and attached as a loop device, and at the end unmounted and removed."),)
 
 
 def _times(count: int) -> str:

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from fswizard.disks import as_root
-from fswizard.disks.exact_commands import LABEL, MOUNT
+from fswizard.disks.exact_commands import KEPT, LABEL, MOUNT
 from fswizard.filesystems import commands, parse_candidates
 from fswizard.model.events import CommandFinished, Event, RunEnded
 from fswizard.model.plan import Plan
@@ -55,6 +55,7 @@ def planned(plan: Plan, executed: Executed) -> list[Words]:
         **dict(zip(plan.target.placeholders, devices)),
         MOUNT: executed.commands[-1][-1],
         LABEL: label_in(executed.commands),
+        f"{KEPT}-1": kept_in(executed.commands),
     }
 
     def named(word: str) -> str:
@@ -68,6 +69,12 @@ def planned(plan: Plan, executed: Executed) -> list[Words]:
 def label_in(executed: list[Words]) -> str:
     """The random name of what is spread over several devices, which its mkfs is given."""
     return next((command[command.index("-L") + 1] for command in executed if "-L" in command), "")
+
+
+def kept_in(executed: list[Words]) -> str:
+    """The device of the image that holds the aged candidate."""
+    copied = (word for command in executed if command[0] == "dd" for word in command if word.startswith("of="))
+    return next(copied, "").removeprefix("of=")
 
 
 def told(events: list[Event]) -> list[Words]:

@@ -16,9 +16,9 @@ from fswizard.filesystems import parse_candidates
 from fswizard.model.plan import Plan
 from fswizard.model.result_file import encoded, lines
 from fswizard.recipes import find
-from fswizard.report import render, text
+from fswizard.report import render
 from fswizard.report.content import set_up
-from fswizard.report.plan import plan_document
+from fswizard.report.plan import plan_commands
 from fswizard.report.subject import attempt_command
 from fswizard.session import Choices, make_plan
 from tests.builders import make_plan as made_plan
@@ -44,7 +44,8 @@ class TestPlanning:
         assert attempt_command(made).endswith("--candidates 'ext4:aged; xfs:aged'")
         assert [candidate.name for candidate in twice.candidates] == ["ext4:aged"]
         assert made.filled_bytes == (1 + 2 * (3 + 2)) << 30
-        assert "in one more image of that size" in text.paint(plan_document(made))
+        copied = [command for command in plan_commands(made) if " if=" in command]
+        assert len(copied) == 4 and {" of=KEPT-1 " in copied[0], " if=KEPT-2 " in copied[3]} == {True}, "as reviewed"
         assert made.writes_bytes >= made.filled_bytes + 4 * made.writes_bytes_per_trial
 
     def test_too_little_room_several_images_directories_and_recipes_that_fill_are_refused(self, tmp_path: Path) -> None:
