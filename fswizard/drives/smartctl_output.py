@@ -35,7 +35,7 @@ _REFUSAL = re.compile(
     r"Device is in (?:STANDBY|SLEEP|IDLE)|smartctl requires a device|UNRECOGNIZED OPTION|INVALID ARGUMENT|"
     r"Unable to detect device type|(?:Unknown|Unsupported|Broken) USB bridge|requires option|[Uu]nable to open|"
     r"No such device|device successfully opened|smartctl[^\s:]{0,8}: (?:command )?not found|"
-    r"smartctl\S{0,8} is not recogni|Error=\d)(?:(?! ====|<\D|\",|\\)[^\n]){0,120}"
+    r"command not found: smartctl|smartctl\S{0,8} is not recogni|Error=\d)(?:(?! ====|<\D|\",|\\)[^\n]){0,120}"
 )
 """Error messages of smartctl, or of the shell if smartctl is missing."""
 _CARD = "/dev/mmcblk"

@@ -382,7 +382,7 @@ def _on_refusal(problem: str) -> str:
             "smartctl needs root here: `sudo smartctl -x DEVICE`. On Windows run it in a terminal opened as "
             "administrator."
         )
-    if re.search("not found", problem):
+    if re.search("not found|is not recogni", problem):  # by a shell, or by that of Windows
         return N_("Install smartmontools, which smartctl is part of, and run `smartctl -x DEVICE` again.")
     return N_(
         "Query the disk itself with `smartctl -x DEVICE` as root, behind a USB adapter with `-d sat`; `smartctl "

@@ -35,6 +35,19 @@ def test_recorded_pastes(name: str, verdicts: str, said: str) -> None:
         assert reading.facts.model or reading.facts.problem, "nothing is left without a name or a reason"
 
 
+@pytest.mark.parametrize(
+    "shell",
+    [
+        "bash: smartctl: command not found",
+        "zsh: command not found: smartctl",
+        "'smartctl' is not recognized as an internal or external command,",
+    ],
+)
+def test_where_smartctl_is_missing_its_package_is_named(shell: str) -> None:
+    (reading,) = parse_each(f"{shell}\n".encode())
+    assert "smartmontools" in str(judge_smr(reading.facts).advice)
+
+
 TEXT = DUMPS["WDC_WD40EFAX-68JH4N1.txt"].decode()
 JSON = json.dumps(
     {
