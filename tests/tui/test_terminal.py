@@ -33,7 +33,7 @@ def to_a_run(shown: Terminal) -> None:
     """By Enter alone, with the quick recipe, until it measures."""
     for words, keys in (
         ("What would you like to know?", HOME + ENTER),
-        ("removed afterwards", ENTER),
+        ("removed", ENTER),
         ("Choose filesystems to compare", ENTER),
         ("What do you use it for?", ENTER),
         ("starts the run", ENTER),
