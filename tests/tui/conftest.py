@@ -61,6 +61,7 @@ def recorded_machine(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     with at_the_desktop():
         keep_results(monkeypatch, *two_results())
         yield
+        monkeypatch.undo()  # what a test replaced in the recorded machine, before that itself is taken back
 
 
 @pytest.fixture(autouse=True)
