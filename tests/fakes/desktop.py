@@ -197,5 +197,5 @@ def _smartctl(argv: Sequence[str], *, timeout_s: float = 10.0) -> Finished:
     if argv[0] != "smartctl":
         raise Missing(f"{argv[0]} is not installed.")
     name = argv[-1].removeprefix("/dev/")
-    told = json.dumps(SAID.get(name, _UNKNOWN_BRIDGE)).encode()
-    return Finished(tuple(argv), int(name not in SAID), told, b"", 0.01)
+    output = json.dumps(SAID.get(name, _UNKNOWN_BRIDGE)).encode()
+    return Finished(tuple(argv), int(name not in SAID), output, b"", 0.01)

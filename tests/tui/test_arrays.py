@@ -50,9 +50,9 @@ async def test_each_disk_is_given_up_by_its_own_serial_number() -> None:
         await at_step(pilot, "review")
         await shows(pilot, "1 of 2")
         assert "next disk" in footer(pilot.app) and "erase and start" not in footer(pilot.app)
-        for typed, told in ((TWIN.serial, "is not the serial number of sde"), (NEW.serial, "2 of 2")):
+        for typed, answer in ((TWIN.serial, "is not the serial number of sde"), (NEW.serial, "2 of 2")):
             box(pilot, "#serial").value = typed
-            await shows(pilot, told, "enter")
+            await shows(pilot, answer, "enter")
         assert not fake.sessions, "half of the disks are not enough"
         assert "erase and start" in footer(pilot.app)
         await shows(pilot, "2 of 2", "enter")

@@ -57,15 +57,15 @@ def begun(number: int, candidate: str = "ext4", workload: str = "write", round_:
     return StepStarted(float(number), Step(number, "workload", workload, round_, candidate, workload))
 
 
-def told(number: int, rate: float | None, **fields: object) -> StepProgressed:
+def progress(number: int, rate: float | None, **fields: object) -> StepProgressed:
     return replace(StepProgressed(number + 0.5, number, 0.5, "writing", rate), **fields)
 
 
 def test_a_curve_and_the_log_are_bounded_and_the_share_done_never_runs_backwards() -> None:
-    state = after(begun(1), *(told(1, float(value)) for value in range(SERIES + 50)), told(1, 1.0))
+    state = after(begun(1), *(progress(1, float(value)) for value in range(SERIES + 50)), progress(1, 1.0))
     assert len(state.rates) == SERIES
     assert state.run_fraction == 1.5 / state.outlook.most_s
-    slower = replace(state, outlook=replace(state.outlook, most_s=1e6)).after(told(1, 1.0))
+    slower = replace(state, outlook=replace(state.outlook, most_s=1e6)).after(progress(1, 1.0))
     assert (slower.run_fraction, slower.left_s) == (state.run_fraction, 1e6 - 1.5)
     programs = [CommandFinished(1.0, 1, (str(number),), 0, 0.1) for number in range(LOG_ENTRIES + 10)]
     assert after(*programs).log == tuple(programs[10:])
@@ -137,7 +137,7 @@ def test_a_resumed_run_goes_on_in_the_same_picture_without_who_is_out() -> None:
 
 def test_what_was_seen_live_is_finer_than_what_is_recorded_and_what_only_prepares_is_not_raced() -> None:
     series = SeriesRecorded(1.0, ThroughputSeries(1, "ext4", "write", "B/s", (2e6,)))
-    state = after(begun(1), told(1, 9e9, preparing=True), told(1, 1e6), told(1, 3e6), series)
+    state = after(begun(1), progress(1, 9e9, preparing=True), progress(1, 1e6), progress(1, 3e6), series)
     assert state.race.lanes[0].measurements[1, "ext4"].curve.means == (1e6, 3e6)
 
 
@@ -149,7 +149,7 @@ def test_a_run_of_ten_workloads_and_twelve_rounds_stays_small_and_has_room() -> 
     for number, (round_, candidate, workload) in enumerate(trials):
         state = state.after(begun(number, candidate.name, workload.name, round_))
         for rate in range(2 * POINTS):
-            state = state.after(told(number, float(rate)))
+            state = state.after(progress(number, float(rate)))
     assert all(len(done.curve.means) <= POINTS for lane in state.race.lanes for done in lane.measurements.values())
     for width, height in ((74, 25), (76, 8)):
         drawn = RaceWidget().draw(state, width, height)

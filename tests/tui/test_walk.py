@@ -312,9 +312,9 @@ async def test_export_shows_copies_and_saves_each_format_and_a_card_where_it_can
         assert copied == pilot.app.screen.rendered
         await pilot.press("s")
         assert box(pilot, "#file").value.endswith(".md")
-        for told in ("Saved as", "exists already"):
+        for answer in ("Saved as", "exists already"):
             box(pilot, "#file").value = str(file)
-            await shows(pilot, told, "enter")
+            await shows(pilot, answer, "enter")
             assert file.read_text() == copied
             await pilot.press("s")
         await pilot.press("escape")

@@ -2,8 +2,8 @@
 
     python -m tests.long.stories [--directory DIRECTORY] [STORY...]
 
-Without names, all. What is in the directory already is not recorded again. All that is there goes into the package
-then, smaller than it was told. Needs root, and what `make test-all PART=vm` needs.
+Without names, records all. A run that is in the directory already is not recorded again. Each is then packed, in a
+smaller form, into fswizard/demo/recordings. Needs root, and what `make test-all PART=vm` needs.
 """
 
 from __future__ import annotations

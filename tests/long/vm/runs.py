@@ -90,7 +90,7 @@ def await_words(machine: Machine, running: Running, words: str) -> None:
         assert running.alive, running.wait().output
         return machine.run("cat", RESULT_PATH).stdout
 
-    awaited(look, lambda told: words.encode() in told, RUN_S, 3.0)
+    awaited(look, lambda shown: words.encode() in shown, RUN_S, 3.0)
 
 
 def await_arrays(machine: Machine, *, there: bool) -> None:
