@@ -1,6 +1,6 @@
 """Registry of ongoing runs, one per disk: for each a link to its result file, and a pipe for orders.
 
-A run is in progress as long as its result file is locked.
+A run is in progress as long as its pipe has a reader, whatever becomes of its result file.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
+from urllib.parse import quote
 
 from fswizard.errors import Refused, UsageError
 from fswizard.language import _
@@ -22,7 +23,7 @@ from fswizard.model.events import RunStarted
 from fswizard.model.plan import Plan
 from fswizard.model.result_file import UNREADABLE
 from fswizard.model.text import safe
-from fswizard.results import event_in, is_being_written
+from fswizard.results import event_in
 from fswizard.system.files import state_directory, without_waiting
 from fswizard.system.system_calls import closing
 
@@ -62,10 +63,11 @@ def begun(path: Path) -> RunStarted:
 def ongoing() -> tuple[OngoingRun, ...]:
     """Runs of this user on this machine, newest first."""
     runs = []
-    for entry in _folder().glob("*.jsonl"):
+    for pipe in _folder().glob("*.orders"):
         with contextlib.suppress(OSError, *UNREADABLE):
-            path, since = Path(os.readlink(entry)), datetime.fromtimestamp(entry.lstat().st_mtime)
-            if is_being_written(path):
+            if _is_read(pipe):
+                link = pipe.with_suffix(".jsonl")
+                path, since = Path(os.readlink(link)), datetime.fromtimestamp(link.lstat().st_mtime)
                 runs.append(OngoingRun(path, begun(path).plan, since))
     return tuple(sorted(runs, key=lambda run: run.since, reverse=True))
 
@@ -91,23 +93,27 @@ def entered(plan: Plan, result: Path, begin: Callable[[], None]) -> Iterator[int
     `begin` locks the result file and writes the plan to it. Raises Refused if another run uses the same disk, and
     UsageError if the registry cannot be written.
     """
-    folder, (entry, pipe) = _folder(), _entry(result)
+    folder, disk = _folder(), quote(plan.drive.name, safe="") if plan.drive else ""
+    pipe = folder / f"{disk}@{_key(result)}.orders"
     with contextlib.ExitStack() as undo:
         try:
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             with open(folder / "lock", "ab") as alone:
                 fcntl.flock(alone, fcntl.LOCK_EX)
-                _require_free(plan)
-                for old in folder.glob("*.jsonl"):
-                    if not is_being_written(old):  # it was killed
-                        _forget(old, old.with_suffix(".orders"))
+                for other in folder.glob("*.orders"):
+                    if not _is_read(other):  # it was killed
+                        _forget(other)
+                    elif disk and other.name.startswith(f"{disk}@"):
+                        raise Refused(
+                            _("{disk} is being measured already. Two runs would disturb each other.", disk=disk),
+                            _("`fswizard watch` shows that run; wait for its end, or stop it there."),
+                        )
                 begin()
-                _forget(pipe)  # of a run of the same file that was killed before it had a link, or after
-                undo.callback(_forget, entry, pipe)
+                undo.callback(_forget, pipe)
                 os.mkfifo(pipe, 0o600)
                 orders = os.open(pipe, os.O_RDWR | PIPE_ITSELF)  # to write as well: so it never ends
                 undo.callback(os.close, orders)
-                entry.symlink_to(result.absolute())
+                pipe.with_suffix(".jsonl").symlink_to(result.absolute())
         except OSError as error:
             raise UsageError(
                 _("{folder} cannot be written: {reason}.", folder=safe(str(folder)), reason=error.strerror),
@@ -116,36 +122,37 @@ def entered(plan: Plan, result: Path, begin: Callable[[], None]) -> Iterator[int
         yield orders
 
 
-def _require_free(plan: Plan) -> None:
-    """Raises Refused if another run uses the disk of a plan."""
-    disk = plan.drive.name if plan.drive else ""
-    for run in ongoing():
-        if disk and run.plan.drive and run.plan.drive.name == disk:
-            text = _(
-                "{disk} is being measured already: {text}. Two runs would disturb each other.",
-                disk=disk,
-                text=safe(run.text),
-            )
-            raise Refused(text, _("`fswizard watch` shows that run; wait for its end, or stop it there."))
-
-
 def give_order(result: Path, order: str) -> None:
     """Order the run that writes to a result file to stop or cancel; ignored if it has ended."""
-    with contextlib.suppress(OSError), closing(os.open(_entry(result)[1], os.O_WRONLY | PIPE_ITSELF)) as orders:
-        if stat.S_ISFIFO(os.fstat(orders).st_mode):
+    for pipe in _folder().glob(f"*@{_key(result)}.orders"):
+        with contextlib.suppress(OSError), _opened(pipe) as orders:
             os.write(orders, f"{order}\n".encode())
+
+
+@contextmanager
+def _opened(pipe: Path) -> Iterator[int]:
+    """Open the pipe of a run for writing. Raises OSError if no run reads it."""
+    with closing(os.open(pipe, os.O_WRONLY | PIPE_ITSELF)) as orders:
+        if not stat.S_ISFIFO(os.fstat(orders).st_mode):
+            raise BrokenPipeError
+        yield orders
+
+
+def _is_read(pipe: Path) -> bool:
+    with contextlib.suppress(OSError), _opened(pipe):
+        return True
+    return False
 
 
 def _folder() -> Path:
     return state_directory() / "running"
 
 
-def _entry(result: Path) -> tuple[Path, Path]:
-    """Link and pipe of the run that writes to a result file."""
-    entry = _folder() / f"{hashlib.sha256(os.fsencode(result.absolute())).hexdigest()}.jsonl"
-    return entry, entry.with_suffix(".orders")
+def _key(result: Path) -> str:
+    """Part of an entry's name that identifies the result file."""
+    return hashlib.sha256(os.fsencode(result.absolute())).hexdigest()
 
 
-def _forget(*entry: Path) -> None:
-    for path in entry:
-        path.unlink(missing_ok=True)
+def _forget(pipe: Path) -> None:
+    pipe.with_suffix(".jsonl").unlink(missing_ok=True)
+    pipe.unlink(missing_ok=True)

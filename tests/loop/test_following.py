@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from fswizard import results
-from fswizard.errors import FswizardError, UsageError
+from fswizard.errors import FswizardError, Refused, UsageError
 from fswizard.model.codec import to_json
 from fswizard.model.drive import Drive
 from fswizard.model.events import Event, RunEnded, RunStarted, StepProgressed, StepStarted
@@ -132,23 +132,24 @@ async def test_half_a_line_is_waited_for(tmp_path: Path) -> None:
     assert isinstance(last, RunEnded) and last.outcome == "finished"
 
 
-@pytest.fixture
-def entry(tmp_path: Path) -> Path:
-    """The entry of a run that was killed, without its pipe."""
-    entry = state_directory() / "running/other.jsonl"
-    entry.parent.mkdir(parents=True)
-    write_result(tmp_path / "other.jsonl", make_result())
-    entry.symlink_to(tmp_path / "other.jsonl")
-    return entry
-
-
-def test_what_a_killed_run_left_is_passed_over_and_removed_by_the_next(entry: Path, tmp_path: Path) -> None:
-    pipe = entry.with_suffix(".orders")
+def test_what_a_killed_run_left_is_passed_over_and_removed_by_the_next(tmp_path: Path) -> None:
+    pipe = pipe_of(tmp_path / "other.jsonl")
     os.mkfifo(pipe)
+    write_result(tmp_path / "other.jsonl", make_result())
+    pipe.with_suffix(".jsonl").symlink_to(tmp_path / "other.jsonl")
     with pytest.raises(FswizardError, match="No run is in progress"):
         find_ongoing()
     with entered(plan_in(tmp_path), tmp_path / "next.jsonl", lambda: None):
-        assert not entry.is_symlink() and not pipe.exists()
+        assert not pipe.with_suffix(".jsonl").is_symlink() and not pipe.exists()
+
+
+def test_a_run_keeps_its_disk_and_takes_orders_although_its_result_file_was_deleted(tmp_path: Path) -> None:
+    """Nobody writes that file here, so it is as if it were deleted."""
+    with entered(plan_in(tmp_path), tmp_path / "r.jsonl", lambda: None) as orders:
+        with pytest.raises(Refused), entered(plan_in(tmp_path), tmp_path / "next.jsonl", lambda: None):
+            pass
+        give_order(tmp_path / "r.jsonl", "stop")
+        assert os.read(orders, 99) == b"stop\n"
 
 
 def pipe_of(result: Path) -> Path:
