@@ -41,7 +41,7 @@ T = TypeVar("T")
 DEFAULT_RECIPE = "quick"
 TARGETS = N_(
     "a directory for a scratch image, or a disk, such as /dev/sdb; in full image:SIZE@DIR, dir:PATH,PATH, device:PATH, "
-    "and for several disks images:4xSIZE@DIR or devices:PATH,PATH"
+    "and for several disks devices:PATH,PATH"
 )
 NO_LIMIT = N_("Write a size, or none for no limit.")
 
@@ -166,7 +166,7 @@ class Run(Command):
         if plan.by_udisks:
             print(_("No password needed: udisks2 attaches and mounts the image."), file=sys.stderr)
         elif plan.needs_root:
-            if plan.target.kind == "image" and os.geteuid() and (reason := why_root(plan.target, plan.candidates)):
+            if plan.target.kind == "image" and os.geteuid() and (reason := why_root(plan.candidates)):
                 print(_("This run needs root's rights: {reason}.", reason=reason), file=sys.stderr)
             print(_("Root's rights: {reason}.", reason=_(rights.REASONS[rights.authorise()])), file=sys.stderr)
         print(budget_text(plan, expected(plan, earlier)), file=sys.stderr)

@@ -8,7 +8,6 @@ from __future__ import annotations
 import contextlib
 import itertools
 import os
-import re
 import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -31,8 +30,7 @@ DISK_ANSWERS_S = 5.0
 MOST_MEMBERS = 12
 HOW_TO_WRITE = N_(
     "Write image:SIZE@DIRECTORY, dir:PATH,PATH or device:/dev/disk/by-id/NAME; for candidates that "
-    "are spread over several disks images:4x2G@DIRECTORY, images:2G@DIRECTORY,DIRECTORY,… or "
-    "devices:PATH,PATH,…"
+    "are spread over several disks devices:PATH,PATH,…"
 )
 
 
@@ -44,11 +42,11 @@ class TargetChoice:
     path: str = ""
     """Directory of the image, comma-separated directories, or the stable path of the device."""
     size_bytes: int = 0
-    """Size of each image; 0 for the minimum of the recipe."""
+    """Size of the image; 0 for the minimum of the recipe."""
     serial: str | None = None
     """Identifiers, such as serial numbers, that the user typed to confirm erasing the devices; comma-separated."""
     others: tuple[str, ...] = ()
-    """Paths of the second and later devices, or directories of the second and later images."""
+    """Paths of the second and later devices."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,8 +71,8 @@ class Offer:
 def parse_target(text: str) -> TargetChoice:
     """Parse a target as written on the command line.
 
-    Forms: `image:SIZE@DIR`, `images:4xSIZE@DIR`, `images:SIZE@DIR,DIR`, `dir:PATH,PATH`, `device:PATH`,
-    `devices:PATH,PATH`, a directory for an image, or a path in /dev. Raises UsageError for anything else.
+    Forms: `image:SIZE@DIR`, `dir:PATH,PATH`, `device:PATH`, `devices:PATH,PATH`, a directory for an image, or a path in
+    /dev. Raises UsageError for anything else.
     """
     if os.path.isdir(text):
         text = f"image:@{text}"
@@ -84,30 +82,17 @@ def parse_target(text: str) -> TargetChoice:
     size, __, directory = rest.partition("@")
     try:
         if kind == "image":
-            return _choice(kind, [directory], size)
-        if kind == "images":
-            number = re.fullmatch(r"(\d{1,3})x(.*)", size, re.ASCII)
-            if number:
-                return _several("image", [directory] * int(number[1]), number[2])
-            return _several("image", directory.split(","), size)
+            return TargetChoice(kind, directory, parse_size(size) if size else 0)
         if kind == "devices":
-            return _several("device", rest.split(","))
+            first, *others = [path.strip() for path in rest.split(",")]
+            if not 1 <= len(others) < MOST_MEMBERS:
+                raise ValueError(_("it names {count}, but takes 2 to {most}", count=1 + len(others), most=MOST_MEMBERS))
+            return TargetChoice("device", first, others=tuple(others))
     except ValueError as error:
         raise UsageError(_("In the target '{text}': {error}.", text=text, error=error), _(HOW_TO_WRITE)) from error
     if kind in ("dir", "device") and rest:
-        return _choice("directory" if kind == "dir" else kind, [rest])
+        return TargetChoice("directory" if kind == "dir" else kind, rest)
     raise UsageError(_("'{text}' isn't a valid target.", text=text), _(HOW_TO_WRITE))
-
-
-def _several(kind: str, paths: Sequence[str], size: str = "") -> TargetChoice:
-    """A target with several members. Raises ValueError if they are fewer than 2 or more than `MOST_MEMBERS`."""
-    if not 2 <= len(paths) <= MOST_MEMBERS:
-        raise ValueError(_("it names {count}, but takes 2 to {most}", count=len(paths), most=MOST_MEMBERS))
-    return _choice(kind, [path.strip() for path in paths], size)
-
-
-def _choice(kind: str, paths: Sequence[str], size: str = "") -> TargetChoice:
-    return TargetChoice(kind, paths[0], parse_size(size) if size else 0, others=tuple(paths[1:]))
 
 
 def plan_target(
@@ -115,22 +100,20 @@ def plan_target(
 ) -> tuple[Target, tuple[str, ...], Drive | None]:
     """Return the target, the losses as sentences, and the drive if this had to query it.
 
-    `drive` is the one for images without a directory. Raises UsageError if the target is impossible, and Refused if
+    `drive` is the one for an image without a directory. Raises UsageError if the target is impossible, and Refused if
     data could be lost.
     """
     scratch_bytes_needed = scratch_bytes(workload.job for workload in recipe.workloads)
-    paths = (chosen.path, *chosen.others)
     if chosen.kind != "image":
         locations.require_scratch_space(scratch_bytes_needed)
     if chosen.kind == "device":
-        return _plan_devices(paths, chosen.serial, recipe)
+        return _plan_devices((chosen.path, *chosen.others), chosen.serial, recipe)
     if chosen.kind == "directory":
         _refuse_filling(recipe)
         return Target("directory", ""), (), None
-    default = "" if all(paths) else locations.default_directory(drive)
-    directories = [locations.checked_directory(path) if path else default for path in paths]
+    directory = locations.checked_directory(chosen.path) if chosen.path else locations.default_directory(drive)
     size_bytes = chosen.size_bytes or recipe.image_bytes
-    if size_bytes * len(paths) < recipe.image_bytes:
+    if size_bytes < recipe.image_bytes:
         raise UsageError(
             _(
                 "An image of {size} is too small for the recipe {recipe}.",
@@ -139,10 +122,8 @@ def plan_target(
             ),
             _("It needs {image} or more.", image=binary_size_text(recipe.image_bytes)),
         )
-    kinds = locations.require_space(directories, size_bytes, scratch_bytes_needed)
-    size_bytes -= size_bytes % IMAGE_UNIT_BYTES
-    members = [Member(directory, size_bytes, kind) for directory, kind in zip(directories, kinds)]
-    return Target.of("image", members), (), None
+    filesystem = locations.require_space(directory, size_bytes, scratch_bytes_needed)
+    return Target("image", directory, size_bytes - size_bytes % IMAGE_UNIT_BYTES, filesystem), (), None
 
 
 def _plan_devices(
@@ -181,12 +162,12 @@ def require_plausible(target: Target, recipe: Recipe) -> None:
         _refuse_filling(recipe)
         return
     members = target.members
-    if len(members) > MOST_MEMBERS or not all(os.path.isabs(member.path) for member in members):
+    most = 1 if target.kind == "image" else MOST_MEMBERS
+    if len(members) > most or not all(os.path.isabs(member.path) for member in members):
         names = safe(", ".join(member.path for member in members))[:200]
         raise UsageError(_("'{text}' isn't a valid target.", text=names), _("Start a new run."))
-    size_bytes, sizes = target.size_bytes, {member.size_bytes for member in members}
-    odd = size_bytes % IMAGE_UNIT_BYTES or size_bytes < max(1, recipe.image_bytes // len(members))
-    if target.kind == "image" and (odd or sizes != {size_bytes}):
+    size_bytes = target.size_bytes
+    if target.kind == "image" and (size_bytes % IMAGE_UNIT_BYTES or size_bytes < max(1, recipe.image_bytes)):
         raise UsageError(
             _("An image of {size} does not fit this run.", size=binary_size_text(size_bytes)), _("Start a new run.")
         )
@@ -194,7 +175,7 @@ def require_plausible(target: Target, recipe: Recipe) -> None:
 
 def require_still_there(plan: Plan) -> None:
     """Raise UsageError if the target of an interrupted run has moved, or if a run on it can't be resumed."""
-    target, members = plan.target, plan.target.members
+    target = plan.target
     if target.kind == "device":
         raise UsageError(
             _("A run on a disk or partition can't be resumed: what is on it now is unknown."),
@@ -215,12 +196,11 @@ def require_still_there(plan: Plan) -> None:
                     _("Mount what was there, or start a new run."),
                 )
         return
-    directories = [locations.checked_directory(member.path) for member in members]
-    moved = locations.require_space(directories, target.size_bytes) != [member.host_filesystem for member in members]
+    directory = locations.checked_directory(target.path)
+    moved = locations.require_space(directory, target.size_bytes) != target.host_filesystem
     if moved or _identity(plan.drive) != _identity(drive_under(target)):
-        names = safe(", ".join(dict.fromkeys(directories)))
         raise UsageError(
-            _("{names} is no longer on the disk that this run started on.", names=names),
+            _("{names} is no longer on the disk that this run started on.", names=safe(directory)),
             _("Attach and mount that disk, or start a new run."),
         )
 
@@ -231,7 +211,7 @@ def _identity(drive: Drive | None) -> str:
 
 
 def drive_at(chosen: TargetChoice) -> Drive | None:
-    """Disk of a chosen device, or of the first image, before there is a plan; None if unknown."""
+    """Disk of a chosen device, or of the image, before there is a plan; None if unknown."""
     if chosen.kind == "directory":
         return None
     return combined_drive(chosen.path or locations.default_directory())

@@ -41,7 +41,7 @@ class DiskFailed(RunFailed):
 
 
 class Disk:
-    """A device, an image, or several as one. Nothing is mounted on it at first."""
+    """An image, a device, or several devices as one. Nothing is mounted on it at first."""
 
     as_root = False
     """Whether its operations run as root."""

@@ -1,4 +1,4 @@
-"""Targets that candidates are made on in turn: scratch images that stand for disks, or devices that may be erased."""
+"""Targets that candidates are made on in turn: a scratch image, or devices that may be erased."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ class Bare:
 
 @dataclass(eq=False, repr=False)
 class PreparedImage:
-    """Candidates made in turn on the same images; workloads run on the one that is mounted."""
+    """Candidates made in turn on the same image or devices; workloads run on the one that is mounted."""
 
     _plan: Plan
     _emitter: Emitter
@@ -256,15 +256,15 @@ class PreparedImage:
             await write_test_file(self.scratch)
 
     def _require_space(self) -> None:
-        """Raise RunFailed if a filesystem below an image is full or gone."""
-        for member in self._plan.target.members:
-            try:
-                free_bytes = host.this.space(member.path).free_bytes
-            except OSError as error:
-                text = _("The scratch image cannot be read: {reason}.", reason=error.strerror)
-                raise RunFailed(text, _("Was its disk unplugged?")) from error
-            if free_bytes == 0:
-                raise scratch_file.full(member.path)
+        """Raise RunFailed if the filesystem below the image is full or gone."""
+        directory = self._plan.target.path
+        try:
+            free_bytes = host.this.space(directory).free_bytes
+        except OSError as error:
+            text = _("The scratch image cannot be read: {reason}.", reason=error.strerror)
+            raise RunFailed(text, _("Was its disk unplugged?")) from error
+        if free_bytes == 0:
+            raise scratch_file.full(directory)
 
     async def bare(self) -> Bare:
         """Wipe the target, and return its first device: an array is compared with a single disk."""
@@ -284,7 +284,7 @@ class PreparedImage:
                 text = _("{candidate} could not be aged: {text}", candidate=candidate.as_new, text=problem.text)
                 self._not_aged[candidate.name] = CandidateFailed(problem.kind, text, problem.details)
                 continue
-            (image,) = await _images(self._plan, self._emitter, self._disks)
+            image = await _image(self._plan, self._emitter, self._disks)
             self._emitter.begin("fill", _("keeping the aged {candidate}", candidate=candidate.as_new))
             self._ended(await self._disk.copy_to(image))
             self._aged[candidate.name] = image
@@ -317,29 +317,27 @@ async def write_test_file(scratch: str) -> None:
         require_no_errors([finished.output])
 
 
-async def _images(plan: Plan, emitter: Emitter, disks: Disks) -> list[Disk]:
-    """Write one image per member of the target, and attach it. They vanish with their last user."""
-    made: list[Disk] = []
-    expected_s = filling_s(plan.target.size_bytes, plan.drive)
-    for member in plan.target.members:
-        emitter.begin("fill", _("writing the whole scratch image once"), expected_s=expected_s)
-        disk = await disks.image(member.path, member.size_bytes, emitter)
-        made.append(disk)
-        if not disk.direct_io:
-            raise scratch_file.without_direct_io(member.path)
-    return made
+async def _image(plan: Plan, emitter: Emitter, disks: Disks) -> Disk:
+    """Write an image, and attach it. It vanishes with its last user."""
+    target = plan.target
+    expected_s = filling_s(target.size_bytes, plan.drive)
+    emitter.begin("fill", _("writing the whole scratch image once"), expected_s=expected_s)
+    disk = await disks.image(target.path, target.size_bytes, emitter)
+    if not disk.direct_io:
+        raise scratch_file.without_direct_io(target.path)
+    return disk
 
 
 @asynccontextmanager
-async def open_images(
+async def open_image(
     plan: Plan,
     emitter: Emitter,
     journal: Journal,
     first_look: Callable[[PreparedImage], Awaitable[None]] | None = None,
 ) -> AsyncIterator[PreparedImage]:
-    """Make the images of a plan, and remove everything on exit.
+    """Make the image of a plan, and remove everything on exit.
 
-    `first_look` gets a small image before the full ones are written. Missing privileges are reported before anything
+    `first_look` gets a small image before the full one is written. Missing privileges are reported before anything
     slow begins.
     """
     if plan.by_udisks:
@@ -352,12 +350,11 @@ async def open_images(
         scratch = str(journal.make_directory(Path(plan.target.path)))
         if first_look:
             small = replace(plan, target=replace(plan.target, size_bytes=FIRST_LOOK_BYTES))
-            (first,) = await _images(small, emitter, disks)
+            first = await _image(small, emitter, disks)
             await first_look(PreparedImage(small, emitter, disks, first, scratch))
             with contextlib.suppress(DiskFailed, Refused):  # its driver may not release it
                 await first.detach()
-        await _images(plan, emitter, disks)
-        disk: Disk = disks.joined()
+        disk = await _image(plan, emitter, disks)
         _note_pool(plan, disk, journal)
         prepared = PreparedImage(plan, emitter, disks, disk, scratch)
         try:
@@ -395,9 +392,7 @@ async def open_devices(plan: Plan, emitter: Emitter, journal: Journal) -> AsyncI
     scratch = str(journal.make_directory(state_directory()))
     emitter.begin("prepare", _("checking the device as root"))
     async with open_root(plan.memory_limit_bytes) as disks:
-        for member, content_type in zip(plan.target.members, content_types):
-            disks.claim(member, content_type)
-        disk = disks.joined()
+        disk = disks.claim(plan.target.members, content_types)
         _note_pool(plan, disk, journal)
         require_unchanged(plan, claimed=True)
         prepared = PreparedDevices(plan, emitter, disks, disk, scratch)

@@ -125,29 +125,27 @@ def require_unchangeable(path: Path) -> None:
         )
 
 
-def require_space(directories: Sequence[str], size_bytes: int, brought_bytes: int = 0) -> list[str]:
-    """Filesystem types of `directories`, if each has space for an image of `size_bytes`.
+def require_space(directory: str, size_bytes: int, brought_bytes: int = 0) -> str:
+    """Filesystem type of `directory`, if it has space for an image of `size_bytes`.
 
-    Raises UsageError if one is in memory, or if its images and `brought_bytes` of workload data would fill it.
+    Raises UsageError if it is in memory, or if the image and `brought_bytes` of workload data would fill it.
     """
-    numbers, kinds = list(map(filesystem_number, directories)), list(map(filesystem_type, directories))
-    for directory, number, kind in zip(directories, numbers, kinds):
-        _require_disk(directory, kind)
-        images_bytes = size_bytes * numbers.count(number)
-        free_bytes, most_bytes = host.this.space(directory).free_bytes, image_room_bytes(directory) - brought_bytes
-        if most_bytes < images_bytes:
-            raise UsageError(
-                _(
-                    "{directory} has {free} free; an image of {size} takes {room}, and {reserve} must stay free.",
-                    directory=safe(directory),
-                    free=size_text(free_bytes),
-                    size=binary_text(images_bytes),
-                    room=size_text(images_bytes),
-                    reserve=size_text(free_bytes - most_bytes),
-                ),
-                _("Name a directory with more free space, or a smaller image: --target image:SIZE@DIRECTORY."),
-            )
-    return kinds
+    kind = filesystem_type(directory)
+    _require_disk(directory, kind)
+    free_bytes, most_bytes = host.this.space(directory).free_bytes, image_room_bytes(directory) - brought_bytes
+    if most_bytes < size_bytes:
+        raise UsageError(
+            _(
+                "{directory} has {free} free; an image of {size} takes {room}, and {reserve} must stay free.",
+                directory=safe(directory),
+                free=size_text(free_bytes),
+                size=binary_text(size_bytes),
+                room=size_text(size_bytes),
+                reserve=size_text(free_bytes - most_bytes),
+            ),
+            _("Name a directory with more free space, or a smaller image: --target image:SIZE@DIRECTORY."),
+        )
+    return kind
 
 
 def _require_disk(directory: str, kind: str) -> None:

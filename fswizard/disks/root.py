@@ -47,7 +47,7 @@ OPENZFS = "mount.zfs"
 
 
 class RootDisk(Disk):
-    """A device, or several as one, with the array, volume or pool made of them for the current candidate."""
+    """An image or device, or several devices, with the array, volume or pool made of them for the candidate."""
 
     as_root = True
 
@@ -321,24 +321,19 @@ class RootDisks:
             file.close()
             raise
 
-    def claim(self, member: Member, content_type: str) -> RootDisk:
-        """Check and claim a device that the user confirmed. Raises Refused with the reason.
+    def claim(self, members: Sequence[Member], content_types: Sequence[str]) -> RootDisk:
+        """Check and claim the devices that the user confirmed. Raises Refused with the reason.
 
-        `content_type` is the type of the contents that the user saw; empty for none.
+        `content_types` are the types of the contents that the user saw; empty for none.
         """
-        with root():
-            claimed = claim.claim(member.number, member.diskseq, member.size_bytes, member.identifier, content_type)
-        return self._add(claimed)
-
-    def joined(self) -> RootDisk:
-        """Join all disks into one, which replaces them."""
-        attached = [disk for disk in self._disks if disk.parts]
-        if len(attached) == 1:
-            return attached[0]
-        for disk in attached:
-            disk._errors.close()
-        self._disks.clear()
-        return self._add(*(part for disk in attached for part in disk.parts))
+        claimed: list[ClaimedDevice] = []
+        with contextlib.ExitStack() as undo, root():
+            for member, content_type in zip(members, content_types):
+                identity = (member.number, member.diskseq, member.size_bytes, member.identifier)
+                claimed.append(claim.claim(*identity, content_type))
+                undo.callback(claimed[-1].detach)
+            undo.pop_all()
+        return self._add(*claimed)
 
     async def end(self) -> None:
         for disk in reversed(self._disks):

@@ -242,10 +242,6 @@ class UdisksDisks:
         self._disks.append(disk)
         return disk
 
-    def joined(self) -> UdisksDisk:
-        """The only image that is still attached."""
-        return self._disks[-1]
-
     async def end(self) -> None:
         """Detach all images as far as possible; the child process retries the rest."""
         for disk in self._disks:

@@ -13,7 +13,6 @@ from fswizard.disks.exact_commands import mount_options
 from fswizard.disks.rights import State
 from fswizard.language import _
 from fswizard.model.filesystem import Candidate
-from fswizard.model.plan import Target
 
 FILESYSTEMS = frozenset({"ext2", "ext3", "ext4", "xfs", "btrfs", "f2fs", "exfat", "udf"})
 """Filesystems that a user can make on a file with write access for themselves and that udisks2 mounts by that name.
@@ -41,12 +40,10 @@ into the image.
 """
 
 
-def why_root(target: Target, candidates: Sequence[Candidate]) -> str:
-    """Short reason why a run on images needs root, such as `data=writeback`; empty if it does not."""
+def why_root(candidates: Sequence[Candidate]) -> str:
+    """Short reason why a run on an image needs root, such as `data=writeback`; empty if it does not."""
     if os.geteuid() == 0:
         return _("root started fswizard")
-    if len(target.members) > 1:
-        return _("several images")
     for candidate in candidates:
         if candidate.array:
             return candidate.array.layout.title

@@ -81,7 +81,7 @@ def require_members(name: str, array: Array | None, members: int) -> None:
                 "{candidate} needs at least {least} devices, and the target has {count} devices.",
                 members, candidate=name, least=layout.minimum_members,
             ),
-            _("Name several devices: --target images:4x2G@DIRECTORY, or devices:/dev/disk/by-id/A,/dev/disk/by-id/B,…"),
+            _("Name several devices: --target devices:/dev/disk/by-id/A,/dev/disk/by-id/B,…"),
         )  # fmt: skip
     raise UsageError(
         n_(

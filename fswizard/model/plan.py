@@ -36,7 +36,7 @@ FORMAT, MOUNTING = "format", "mount"
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """One of several devices or images of a target; the fields are those of `Target`."""
+    """One of several devices of a target; the fields are those of `Target`."""
 
     path: str
     size_bytes: int = 0
@@ -63,7 +63,7 @@ class Target:
     identifier: str = ""
     """Device: the serial number as typed by the user to confirm the loss; empty until then."""
     others: tuple[Member, ...] = ()
-    """Additional devices or images of the same kind, for candidates that span several."""
+    """Additional devices, for candidates that span several; additional images in results of earlier versions."""
 
     @classmethod
     def of(cls, kind: Literal["image", "device"], members: Sequence[Member]) -> Target:
@@ -72,7 +72,7 @@ class Target:
 
     @property
     def members(self) -> tuple[Member, ...]:
-        """All devices or images, including the first."""
+        """All devices, including the first."""
         first = Member(
             self.path, self.size_bytes, self.host_filesystem, self.number, self.diskseq, self.identifier
         )  # fmt: skip
@@ -211,7 +211,7 @@ class Plan:
         least_bytes = max(candidate.filesystem.minimum_bytes for candidate in self.candidates)
         small = target.size_bytes < WORTH_A_LOOK * FIRST_LOOK_BYTES or least_bytes > FIRST_LOOK_BYTES
         stays = any(candidate.outlives_a_run for candidate in self.candidates)
-        if target.kind != "image" or target.others or self.aged or small or stays:
+        if target.kind != "image" or self.aged or small or stays:
             return None
         for workload in self.recipe.workloads:
             job = workload.job

@@ -11,7 +11,6 @@ from fswizard.model.plan import Plan, Target
 from fswizard.model.recipe import Workload
 from fswizard.model.result import Outcome
 from fswizard.model.units import (
-    binary_size_text,
     binary_text,
     duration_text,
     rounds_text,
@@ -140,5 +139,5 @@ def attempt_command(plan: Plan) -> str:
         return shlex.join([*argv, "--target", f"dir:{directories}"])
     argv += ["--candidates", "; ".join(candidate.name for candidate in plan.candidates)]
     if plan.target.others:
-        argv += ["--target", f"images:{len(plan.target.members)}x{binary_size_text(plan.recipe.image_bytes)}"]
+        argv += ["--target", f"devices:{','.join(plan.target.placeholders)}"]
     return shlex.join(argv)

@@ -81,7 +81,7 @@ def check_space(candidate: Candidate, target: Target, recipe: Recipe) -> None:
             minimum=binary_size_text(least_bytes),
             space=binary_size_text(space_bytes),
         )
-        raise UsageError(text, _("Choose larger devices or images, more of them, or leave it out."))
+        raise UsageError(text, _("Choose a larger image, larger or more devices, or leave it out."))
 
 
 def require_ageing(plan: Plan) -> None:
@@ -89,9 +89,9 @@ def require_ageing(plan: Plan) -> None:
     target, recipe = plan.target, plan.recipe
     if not plan.aged:
         return
-    if target.kind != "image" or target.others:
+    if target.kind != "image":
         raise UsageError(
-            _("Candidates can be aged in a single scratch image alone."),
+            _("Candidates can be aged in a scratch image alone."),
             _("Don't age them, or choose --target image:SIZE@DIRECTORY."),
         )
     if any(workload.job.fill_percent for workload in recipe.workloads):

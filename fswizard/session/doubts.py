@@ -44,7 +44,7 @@ def left_out_text(plan: Plan) -> str:
 
 
 def _of_images(plan: Plan) -> Iterator[Doubt]:
-    below, members = plan.target.host_filesystem, plan.target.members
+    below = plan.target.host_filesystem
     text = _(
         "Measured inside a scratch image on {filesystem}: ratios carry over to the bare disk, "
         "absolute figures less so.",
@@ -58,13 +58,6 @@ def _of_images(plan: Plan) -> Iterator[Doubt]:
             candidates=joined(asking, ", "),
         )
         yield Doubt("discard-on-image", text)
-    if len({_disk_under(member.path) for member in members}) < len(members):
-        text = _(
-            "The {count} scratch images share one disk, so this shows what layouts cost, not what several "
-            "disks gain: for that, give each image a disk of its own.",
-            count=len(members),
-        )
-        yield Doubt("members-on-one-disk", text)
 
 
 def _of_directories(plan: Plan) -> Iterator[Doubt]:

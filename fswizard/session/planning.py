@@ -105,7 +105,7 @@ def make_plan(choices: Choices) -> Plan:
         jobs = [workload.job for workload in recipe.workloads]
         plan = replace(plan, memory_limit_bytes=memory_limit_bytes(jobs, host.this.memory_bytes()))
     plan = within_budget(estimated(plan), choices.write_budget_bytes)
-    return with_commands(replace(plan, by_udisks=target.kind == "image" and not why_root(target, plan.candidates)))
+    return with_commands(replace(plan, by_udisks=target.kind == "image" and not why_root(plan.candidates)))
 
 
 def with_commands(plan: Plan) -> Plan:

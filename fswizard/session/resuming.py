@@ -92,7 +92,7 @@ def require_incomplete(earlier: Result) -> None:
 def require_udisks(plan: Plan) -> None:
     """Raises Missing if the run used udisks2, which is no longer available: as root, candidates are created and
     mounted differently."""
-    if plan.by_udisks and (reason := why_root(plan.target, plan.candidates)):
+    if plan.by_udisks and (reason := why_root(plan.candidates)):
         raise Missing(
             _("This run's scratch image was mounted by udisks2, which can't be had here: {reason}.", reason=reason),
             _("Resume it where it was started, or start a new run."),

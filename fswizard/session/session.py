@@ -17,7 +17,7 @@ from pathlib import Path
 from fswizard.advice import conclude
 from fswizard.disks.as_root import ROOT_PATH, WORKLOAD_PATH
 from fswizard.disks.directory import open_directories
-from fswizard.disks.image import open_devices, open_images
+from fswizard.disks.image import open_devices, open_image
 from fswizard.disks.journal import Journal
 from fswizard.disks.prepared import PreparedTarget
 from fswizard.engines import WorkloadDisturbed
@@ -177,7 +177,7 @@ class Session:
         else:
             looks = plan.first_look if plan.looks_first else None
             look = partial(take_look, plan, emitter, looks) if looks else None
-            prepared = await undo.enter_async_context(open_images(plan, emitter, journal, look))
+            prepared = await undo.enter_async_context(open_image(plan, emitter, journal, look))
         for doubt in doubts.fits_in_memory(plan, limited=prepared.limits_memory):
             emitter.doubt(doubt)
         boxed = any(workload.box_s for workload in plan.recipe.workloads)

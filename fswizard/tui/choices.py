@@ -37,11 +37,9 @@ class WizardChoices:
     directory: str = ""
     """Directory of the scratch image; empty for the default."""
     devices: tuple[str, ...] = ()
-    """Stable names of partitions or disks to erase for the measurement; empty for scratch images."""
+    """Stable names of partitions or disks to erase for the measurement; empty for a scratch image."""
     device_bytes: int = 0
     """Size of the smallest of them."""
-    images: int = 1
-    """Number of scratch images; more than one for candidates that span several."""
     elsewhere: str = ""
     """Kernel name of the disk that contains the image, if it is not the chosen disk."""
     recipe: Recipe | None = None
@@ -59,12 +57,12 @@ class WizardChoices:
 
     @property
     def across(self) -> int:
-        """Number of devices or images that a candidate can span."""
-        return max(len(self.devices), self.images)
+        """Number of devices that a candidate can span."""
+        return max(len(self.devices), 1)
 
     @property
     def member_bytes(self) -> int:
-        """Size of each image, or of the smallest device."""
+        """Size of the image, or of the smallest device."""
         if self.devices or self.recipe is None:
             return self.device_bytes
         return self.recipe.image_bytes
@@ -77,8 +75,8 @@ class WizardChoices:
 
     @property
     def can_age(self) -> bool:
-        """Whether candidates are created in a single scratch image."""
-        return not self.devices and self.images == 1
+        """Whether candidates are created in a scratch image."""
+        return not self.devices
 
     @property
     def aged(self) -> bool:

@@ -138,19 +138,13 @@ def _partition(partition: Partition) -> Content:
     return text(name, (f"  {partition.filesystem or '–'}  {room}  {where}", "$muted"))
 
 
-def too_large(recipe: Recipe, location: Location, images: int = 1) -> str:
-    """Why the scratch images do not fit into a place, in a sentence; empty if they fit."""
+def too_large(recipe: Recipe, location: Location) -> str:
+    """Why the scratch image does not fit into a place, in a sentence; empty if it fits."""
     most = location.image_room_bytes - scratch_bytes(workload.job for workload in recipe.workloads)
-    if images * recipe.image_bytes <= most:
+    if recipe.image_bytes <= most:
         return ""
     room = binary_text(max(0, most))
     return _("Too large: there is room for {size} in {directory}.", size=room, directory=location.directory)
-
-
-def several_images(images: int, size_bytes: int) -> str:
-    """`4 scratch images of 4 GiB`."""
-    size = binary_text(size_bytes)
-    return n_("{count} scratch image of {size}", "{count} scratch images of {size}", images, size=size)
 
 
 def several_disks(members: int, size_bytes: int) -> str:
@@ -184,8 +178,6 @@ def disk_title(choices: WizardChoices) -> Content:
         return Content("")
     if len(choices.devices) > 1:
         title = text((several_disks(len(choices.devices), choices.device_bytes), "$muted"))
-    elif choices.images > 1:
-        title = text((several_images(choices.images, choices.member_bytes), "$muted"))
     else:
         assert drive is not None
         part = next((part.name for part in drive.partitions if part.stable_name in choices.devices), "")

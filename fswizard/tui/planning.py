@@ -26,7 +26,7 @@ def draft(choices: WizardChoices) -> Plan:
     if not devices and not location and drive is None:
         location = default_directory()
     size_bytes = choices.member_bytes
-    members = [Member(path, size_bytes) for path in devices or (location,) * choices.images]
+    members = [Member(path, size_bytes) for path in devices or (location,)]
     target = Target.of("device" if devices else "image", members)
     candidates = tuple(parse_candidate(name).on(choices.across) for name in choices.candidates)
     fitting = tuple(candidate for candidate in candidates if not candidate.lacking(choices.needs))
@@ -53,7 +53,7 @@ def make_plan(choices: WizardChoices) -> Plan:
     from fswizard.session import Choices
     from fswizard.session import make_plan as checked_plan
 
-    first, *others = choices.devices or (choices.directory,) * choices.images
+    first, *others = choices.devices or (choices.directory,)
     planned = Choices(
         _recipe(choices),
         candidates=tuple(map(parse_candidate, choices.candidates)),

@@ -1,4 +1,4 @@
-"""Selectable targets: scratch images, partitions, whole disks, or several of them. Each is a row of a list."""
+"""Selectable targets: a scratch image, partitions, whole disks, or several of them. Each is a row of a list."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from fswizard.language import _, n_, p_
 from fswizard.model.recipe import Recipe
 from fswizard.model.units import binary_text, size_text
 from fswizard.tui.drawing import Piece, filled, keyed, text
-from fswizard.tui.drives import DEVICE, losing, losses, several_disks, several_images, too_large
+from fswizard.tui.drives import DEVICE, losing, losses, several_disks, too_large
 
 if TYPE_CHECKING:
     from fswizard.disks.choice import Offer
@@ -41,35 +41,25 @@ class Target:
 
 
 NOTHING = Target("", "", usable=False)
+IMAGE = "image"
+"""Key of the scratch image."""
 
 
-def image_target(key: str, location: Location | FswizardError | None, recipe: Recipe, images: int, disk: str) -> Target:
-    """One or several scratch images at a place, for the disk with the kernel name `disk`."""
-    size = binary_text(recipe.image_bytes)
-    name = filled(_("a scratch image of {size}"), size=_changeable(size))
-    if images > 1:
-        name = _changeable(several_images(images, recipe.image_bytes))
+def image_target(location: Location | FswizardError | None, recipe: Recipe, disk: str) -> Target:
+    """A scratch image at a place, for the disk with the kernel name `disk`."""
+    arrow, size = "bold $text-primary", (f" {binary_text(recipe.image_bytes)} ", "bold")
+    name = filled(_("a scratch image of {size}"), size=text(("◂", arrow), size, ("▸", arrow)))
     if location is None:
-        return Target(key, name, (_("looking for free space …"), "$muted"), known=False)
+        return Target(IMAGE, name, (_("looking for free space …"), "$muted"), known=False)
     if isinstance(location, FswizardError):
         summary = (f"✗ {_(location.message)}", "$muted")
-        return Target(key, (name.plain, "$muted"), summary, failure(location), usable=False)
+        return Target(IMAGE, (name.plain, "$muted"), summary, failure(location), usable=False)
     lost = text(filled(p_("scratch image", "in {directory}"), directory=location.directory), ": ", _nothing_lost())
-    target = Target(key, name, lost)
-    short = too_large(recipe, location, images)
-    if images > 1:
-        total = binary_text(images * recipe.image_bytes)
-        room = (_("{size} free", size=total), "bold")
-        count = n_("{count} image", "{count} images", images)
-        meaning = filled(_("For a trial without giving up a disk; needs {room}."), room=room)
-        target = replace(target, meaning=text(_layouts_for(images, count), meaning))
-        short = short and _("The images take {size}. {why} Take fewer: `←`", size=total, why=short)
-    else:
-        message = _(
-            "A scratch image in {directory}, removed afterwards: nothing is lost.", directory=location.directory
-        )
-        target = replace(target, meaning=text(message))
-        short = short and f"{short} {_('`←` makes the image smaller, `d` names another directory.')}"
+    message = _("A scratch image in {directory}, removed afterwards: nothing is lost.", directory=location.directory)
+    target = Target(IMAGE, name, lost, text(message))
+    if short := too_large(recipe, location):
+        smaller = _("`←` makes the image smaller, `d` names another directory.")
+        return replace(target, meaning=refusal(f"{short} {smaller}"), usable=False)
     if location.remark or (disk and location.drive != disk):
         other = location.drive or location.directory
         warning = _("It goes onto {other}, so {other} is tested, not {disk}", other=other, disk=disk)
@@ -80,7 +70,7 @@ def image_target(key: str, location: Location | FswizardError | None, recipe: Re
             meaning=text((f"! {_(location.remark) or warning}", "$text-warning")),
             elsewhere=other,
         )
-    return replace(target, meaning=refusal(short), usable=False) if short else target
+    return target
 
 
 def device_targets(
@@ -106,7 +96,9 @@ def device_targets(
             disks = several_disks(len(ticked), ticked_bytes)
             loss = _("{disks} are formatted for the test and left empty; you confirm each in the review.", disks=disks)
             count = n_("{count} disk", "{count} disks", len(ticked))
-            meaning = text(("⚠ ", "bold $text-error"), f"{loss} ", _layouts_for(len(ticked), count))
+            names = [_(layout.title) for layout in layouts().values() if layout.fits(len(ticked))]
+            fitting = f"{', '.join(names) or _('no layout')}. "
+            meaning = text(("⚠ ", "bold $text-error"), f"{loss} ", (f"{count}: ", "bold"), fitting)
             yield Target(key, name, losing(offer), meaning, offer=offer)
         else:
             then = _("It is formatted for the test and left empty; you confirm that in the review.")
@@ -139,15 +131,3 @@ def failure(error: FswizardError) -> Content:
 
 def _nothing_lost() -> Content:
     return text((_("nothing is lost"), "$text-success"))
-
-
-def _changeable(message: str) -> Content:
-    """A value that the left and right keys change."""
-    arrow = "bold $text-primary"
-    return text(("◂", arrow), (f" {message} ", "bold"), ("▸", arrow))
-
-
-def _layouts_for(number: int, message: str) -> Content:
-    """Layouts for this number of disks or images: `4 disks: RAID 5, …. `."""
-    names = [_(layout.title) for layout in layouts().values() if layout.fits(number)]
-    return text((f"{message}: ", "bold"), f"{', '.join(names) or _('no layout')}. ")

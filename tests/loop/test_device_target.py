@@ -198,7 +198,7 @@ async def test_a_mkfs_that_locks_the_disk_itself_does_not_wait_for_our_lock(
     mkfs = bench.directory / "mkfs.btrfs"
     mkfs.write_text('#!/bin/sh\nfor device; do :; done\nexec 9<"$device" || exit 98\nflock -x -n 9 || exit 99\n')
     mkfs.chmod(0o755)
-    disk, find = disks.claim(member, ""), as_root.find
+    disk, find = disks.claim([member], [""]), as_root.find
     monkeypatch.setattr(as_root, "find", lambda name: str(mkfs) if name == mkfs.name else find(name))
     made = await disk.make(parse_candidate("btrfs"), lambda argv: None)
     assert [each.exit_code for each in made] == [0]

@@ -16,6 +16,7 @@ from fswizard.model.events import CommandFinished, Event, RunEnded
 from fswizard.model.plan import Plan
 from fswizard.session.planning import Choices, TargetChoice, make_plan
 from fswizard.system.commands import LocalProcess
+from tests.loop.devices import Bench
 from tests.loop.runs import WRITES, session_in, watch
 
 pytestmark = [pytest.mark.root, pytest.mark.loop, pytest.mark.fio, pytest.mark.btrfs]
@@ -53,7 +54,7 @@ def planned(plan: Plan, executed: Executed) -> list[Words]:
     devices = [command[-1] for command in executed.commands if command[0] == "wipefs"][: len(plan.target.members)]
     names = {
         **dict(zip(plan.target.placeholders, devices)),
-        MOUNT: executed.commands[-1][-1],
+        MOUNT: next(command[-1] for command in executed.commands if command[0] == "umount"),
         LABEL: label_in(executed.commands),
         f"{KEPT}-1": kept_in(executed.commands),
     }
@@ -83,19 +84,24 @@ def told(events: list[Event]) -> list[Words]:
 
 
 @pytest.mark.parametrize(
-    ("candidates", "images"),
-    [("ext4:noatime; btrfs", 1), ("ext4:aged; ext4:noatime", 1), ("btrfs:raid1; ext4", 2)],
+    ("candidates", "disks"),
+    [("ext4:noatime; btrfs", 0), ("ext4:aged; ext4:noatime", 0), ("btrfs:raid1; ext4", 2)],
 )
 async def test_what_is_planned_told_and_executed_is_the_same(
-    candidates: str, images: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    candidates: str, disks: int, tmp_path: Path, bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Two whole runs of 2 s, as the log is that of a run; with this seed in the order in which they are named."""
-    target = TargetChoice("image", str(tmp_path), 128 << 20, others=(str(tmp_path),) * (images - 1))
+    """Whole runs of 2 s, as the log is that of a run; with this seed in the order in which they are named."""
+    target = TargetChoice("image", str(tmp_path), 128 << 20)
+    if disks:
+        files = [bench.file(f"disk-{number}", 128 << 20) for number in range(disks)]
+        first, *others = map(bench.attach, files)
+        target = TargetChoice("device", first, serial=",".join(map(str, files)), others=tuple(others))
     plan = make_plan(Choices(WRITES, parse_candidates(candidates), target=target, rounds=(1, 1), seed=1))
     executed = Executed(monkeypatch)
     events = await watch(session_in(tmp_path, plan))
     assert isinstance(events[-1], RunEnded) and events[-1].outcome == "finished", events[-1]
-    assert told(events) == executed.once
+    left_wiped = [commands.wipe(member.path) for member in plan.target.members] if disks else []
+    assert [*told(events), *left_wiped] == executed.once
     shown, rest = planned(plan, executed), iter(executed.once)
     assert all(command in rest for command in shown), "in this order"
     assert {command[0] for command in executed.once if command not in shown} <= {"dd", "umount"}

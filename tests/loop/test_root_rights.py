@@ -118,7 +118,7 @@ from fswizard.model.plan import Member
 
 async def claim(member):
     async with open_root(0) as disks:
-        disk = disks.claim(member, "")
+        disk = disks.claim([member], [""])
         await made_and_mounted(disk)
         print(await said(disk, "sh", "-c", "echo hello > file; cat file"))
         await umount(disk)

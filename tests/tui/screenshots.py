@@ -66,7 +66,16 @@ async def _take_all() -> None:
     with patch("fswizard.session.make_plan", lambda choices: _started().plan):
         await _take("review", app("review", _machine(), drive=_started().plan.drive))
     await _take("demo", DemoApp())
-    await _take("arrays", app("filesystems", images=4, candidates=()), "down")
+    await _take(
+        "arrays",
+        app(
+            "filesystems",
+            devices=("/dev/sdw", "/dev/sdx", "/dev/sdy", "/dev/sdz"),
+            device_bytes=4 * 10**12,
+            candidates=(),
+        ),
+        "down",
+    )
     await _take("run", running())
     await _take("result", finished())
     await _take("export", finished(), "enter")

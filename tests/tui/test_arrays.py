@@ -1,4 +1,4 @@
-"""Several disks or scratch images: ticked, compared as layouts, given up one by one."""
+"""Several disks: ticked, compared as layouts, given up one by one."""
 
 from __future__ import annotations
 
@@ -93,21 +93,22 @@ async def test_a_thirteenth_disk_is_refused_and_one_that_goes_is_named(
         await shows(pilot, "2 disks: ")
 
 
-async def test_layouts_over_images_are_proposed_with_options_of_both_until_another_target_is_chosen() -> None:
-    async with at("drive", machine(), drive=ARCHIVE, candidates=()) as pilot:
-        rows(pilot, "#targets").highlight("several")
-        await shows(pilot, "4 images: ")
+async def test_layouts_are_proposed_with_options_of_both_until_another_target_is_chosen() -> None:
+    async with at("drive", machine(), drive=NEW, candidates=()) as pilot:
+        await tick(pilot, "sde", PAIR[0])
+        await tick(pilot, "sdg", PAIR[1])
         await at_step(pilot, "filesystems", "enter")
-        await until(pilot, lambda: "md:raid5+ext4" in wizard(pilot).choices.candidates, "a proposal")
-        rows(pilot, "#candidates").highlight("md:raid5+ext4")
+        await until(pilot, lambda: "md:raid1+ext4" in wizard(pilot).choices.candidates, "a proposal")
+        rows(pilot, "#candidates").highlight("md:raid1+ext4")
         await pilot.press("o")
-        for token in ("chunk=16K", "chunk=64K", "noatime"):
+        for token in ("bitmap=none", "noatime"):
             rows(pilot, "#options").highlight(token)
             await pilot.press("space")
-        await shows(pilot, "md:raid5,chunk=64K+ext4:noatime")
+        await shows(pilot, "md:raid1,bitmap=none+ext4:noatime")
         await at_step(pilot, "drive", "enter", "escape")
         await settled(pilot)
-        await at_step(pilot, "filesystems", "tab", "home", "enter")
+        rows(pilot, "#targets").highlight("image")
+        await at_step(pilot, "filesystems", "enter")
         await settled(pilot)
         assert wizard(pilot).choices.across == 1
         assert not any("md:" in name for name in wizard(pilot).choices.candidates)

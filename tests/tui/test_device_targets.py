@@ -119,7 +119,7 @@ async def test_enter_takes_nothing_until_it_is_known_whether_a_disk_is_empty(mon
 
 async def test_on_another_disk_than_the_highlighted_one_enter_measures_only_after_an_amber_line() -> None:
     async with on_new_disk(size=(60, 15)) as pilot:
-        await to_the_targets(pilot, "default")
+        await to_the_targets(pilot, "image")
         remark = pilot.app.screen.query_one("#remark")
         assert remark.display
         assert str(remark.render()).startswith("! ")
@@ -127,7 +127,7 @@ async def test_on_another_disk_than_the_highlighted_one_enter_measures_only_afte
         assert wizard(pilot).choices.elsewhere == "sdb"
         wizard(pilot).visit("drive")
         await at_step(pilot, "drive")
-        await proposed(pilot, "default")
+        await proposed(pilot, "image")
 
 
 async def test_enter_alone_never_erases_anything() -> None:
@@ -192,7 +192,7 @@ async def test_what_would_be_lost_stands_on_the_way_and_on_the_review() -> None:
 
 async def test_where_something_is_on_a_disk_the_image_is_proposed_and_what_is_in_use_is_not_taken() -> None:
     async with at("drive", FakeMachine(drives=(OLD, ARCHIVE)), drive=OLD) as pilot:
-        assert target(pilot) == "default"
+        assert target(pilot) == "image"
         rows(pilot, "#drives").highlight("sdb")
         await to_the_targets(pilot, DEVICE + "/dev/sdb1")
         await shows(pilot, "✗ sdb1 is mounted on /mnt/archive. Unmount it first: umount /mnt/archive")
@@ -215,7 +215,7 @@ async def test_enter_right_after_another_disk_is_highlighted_never_takes_a_devic
 async def test_the_highlight_stays_where_it_was_moved_when_a_late_answer_comes_at_once() -> None:
     async with on_new_disk() as pilot:
         assert target(pilot) == ON_ITSELF
-        rows(pilot, "#targets").highlight("default")
+        rows(pilot, "#targets").highlight("image")
         pilot.app.screen._refill()
         pilot.app.screen.action_forward()
         await at_step(pilot, "filesystems")
@@ -246,7 +246,7 @@ async def test_a_disk_that_goes_away_is_never_replaced_by_a_scratch_image_unaske
         await pilot.press("enter")
         await pilot.pause()
         await at_step(pilot, "drive")
-        await to_the_targets(pilot, "default")
+        await to_the_targets(pilot, "image")
         await at_step(pilot, "filesystems", "enter")
 
 
@@ -329,5 +329,5 @@ async def test_the_next_disk_has_its_own_targets_where_a_directory_was_named_bef
         await pilot.press("shift+tab", "down")
         await settled(pilot)
         assert rows(pilot, "#drives").key == OLD.name
-        assert target(pilot) == "default"
+        assert target(pilot) == "image"
         assert ON_ITSELF not in rows(pilot, "#targets").keys

@@ -144,10 +144,8 @@ def test_what_is_of_another_type_is_no_plan(place: Place, to: Any) -> None:
 def test_candidates_are_aged_where_they_can_be() -> None:
     plan = replace(PLAN, candidates=(parse_candidate("ext4:aged"),))
     assert checked(plan).aged
-    image = plan.target
-    spread = replace(image, others=(Member(image.path, image.size_bytes, image.host_filesystem),))
-    with pytest.raises(UsageError, match="single scratch image"):
-        checked(replace(plan, target=spread))
+    with pytest.raises(UsageError, match="in a scratch image alone"):
+        checked(replace(plan, target=replace(plan.target, kind="device")))
 
 
 def test_a_device_keeps_its_path_from_the_root() -> None:

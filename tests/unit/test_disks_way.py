@@ -10,7 +10,7 @@ from fswizard.disks import exact_commands as commands
 from fswizard.disks import way
 from fswizard.errors import Missing
 from fswizard.filesystems import parse_candidate, parse_candidates
-from fswizard.model.plan import Member, Target
+from fswizard.model.plan import Target
 from fswizard.session import resuming
 from tests.builders import make_plan
 
@@ -34,20 +34,16 @@ def _a_user_of_udisks(monkeypatch: pytest.MonkeyPatch) -> None:
     ],
 )
 def test_what_a_run_needs_root_for(names: str, reason: str) -> None:
-    why = way.why_root(IMAGE, parse_candidates(names))
+    why = way.why_root(parse_candidates(names))
     assert (reason in why) if reason else why == ""
 
 
-def test_several_images_root_itself_and_a_machine_without_a_session_do_not_go_through_udisks(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    several = Target("image", "/home/you", 1 << 30, others=(Member("/mnt/other", 1 << 30),))
-    assert way.why_root(several, parse_candidates("ext4"))
+def test_root_itself_and_a_machine_without_a_session_do_not_go_through_udisks(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "commit" not in way.allowed_options("ext4")
     monkeypatch.setattr(way, "udisks", lambda: ((2, 11, 0), "no D-Bus"))
-    assert way.why_root(IMAGE, parse_candidates("ext4:noatime,commit=30")) == "no D-Bus", "later versions allow more"
+    assert way.why_root(parse_candidates("ext4:noatime,commit=30")) == "no D-Bus", "later versions allow more"
     monkeypatch.setattr(way.os, "geteuid", lambda: 0)
-    assert way.why_root(IMAGE, parse_candidates("ext4")) == "root started fswizard"
+    assert way.why_root(parse_candidates("ext4")) == "root started fswizard"
 
 
 def test_the_user_owns_what_is_made() -> None:

@@ -17,8 +17,9 @@ from fswizard.engines.fio import FioJob
 from fswizard.errors import Missing, Refused, UsageError
 from fswizard.filesystems import catalogue, parse_candidates
 from fswizard.model.estimates import memory_limit_bytes
-from fswizard.model.plan import MINIMUM_ROUNDS, Plan
+from fswizard.model.plan import MINIMUM_ROUNDS, Member, Plan, Target
 from fswizard.session import Choices, doubts, make_plan
+from fswizard.session.checked import check_space
 from fswizard.system.host import Distribution
 from tests.builders import make_recipe, make_workload
 from tests.fakes.host import ModelHost, use
@@ -123,8 +124,6 @@ def test_what_is_no_block_device_is_refused(path: str, error: type[Exception], t
         ("devices:/dev/a, /dev/b,/dev/c", TargetChoice("device", "/dev/a", others=("/dev/b", "/dev/c"))),
         ("/dev/sdb", TargetChoice("device", "/dev/sdb")),
         ("/tmp", TargetChoice("image", "/tmp")),
-        ("images:2x@/mnt", TargetChoice("image", "/mnt", 0, others=("/mnt",))),
-        ("images:2G@/a,/b", TargetChoice("image", "/a", 2 << 30, others=("/b",))),
     ],
 )
 def test_targets_as_people_write_them(text: str, choice: TargetChoice) -> None:
@@ -135,8 +134,8 @@ def test_targets_as_people_write_them(text: str, choice: TargetChoice) -> None:
     ("text", "reason"),
     [
         ("devices:/dev/a", "names 1, but takes 2 to 12"),
-        ("images:99x2G@/a", "names 99"),
-        ("images:-4x2G@/a", "In the target"),
+        (f"devices:{','.join(['/dev/a'] * 99)}", "names 99"),
+        ("image:-2G@/a", "In the target"),
         ("disks:/dev/a,/dev/b", "isn't a valid target"),
     ],
 )
@@ -156,34 +155,33 @@ def test_a_scratch_image_goes_where_one_can_write_and_not_into_memory(monkeypatc
 def test_a_full_filesystem_is_refused_with_the_figures(tmp_path: Path) -> None:
     figures = "42.9 GB free; an image of 128 MiB takes 134 MB, and 44.0 GB must"
     with use(ModelHost(free_bytes=40 << 30, total_bytes=2 << 40)), pytest.raises(UsageError, match=figures):
-        locations.require_space([str(tmp_path)], 128 << 20)
+        locations.require_space(str(tmp_path), 128 << 20)
 
 
-def images(directory: Path, size_bytes: int = 256 << 20, number: int = 4) -> TargetChoice:
-    return TargetChoice("image", str(directory), size_bytes, others=(str(directory),) * (number - 1))
+def disks(number: int = 4, size_bytes: int = 256 << 20, last_bytes: int = 0) -> Target:
+    sizes = [size_bytes] * (number - 1) + [last_bytes or size_bytes]
+    return Target.of("device", [Member(f"/dev/{count}", size) for count, size in enumerate(sizes)])
 
 
-def over(directory: Path, candidates: str, size_bytes: int = 256 << 20, number: int = 4) -> Plan:
-    return plan(directory, candidates, target=images(directory, size_bytes, number))
-
-
-def test_a_layout_has_its_own_room_and_the_smallest_member_decides(tmp_path: Path) -> None:
-    assert over(tmp_path, "md:raid5+ext4", 128 << 20)
+def test_a_layout_has_its_own_room_and_the_smallest_member_decides() -> None:
+    raid5, ext4, mirror = parse_candidates("md:raid5+ext4; ext4; zfs:mirror")
+    check_space(raid5, disks(size_bytes=128 << 20), RECIPE)
     with pytest.raises(UsageError, match=r"ext4 needs at least 256M, and the target has 128M"):
-        over(tmp_path, "md:raid5+ext4; ext4", 128 << 20)
-    with pytest.raises(UsageError, match="too small for the recipe"):
-        over(tmp_path, "md:raid5+ext4", 32 << 20)
+        check_space(ext4, disks(size_bytes=128 << 20), RECIPE)
     with pytest.raises(UsageError, match="in pairs"):
-        over(tmp_path, "zfs:mirror", number=3)
-    made = over(tmp_path, "md:raid6+ext4; zfs:raidz; btrfs:raid10; ext4")
-    *others, last = made.target.others
-    smaller = replace(made.target, others=(*others, replace(last, size_bytes=64 << 20)))
-    assert [smaller.room_bytes(candidate.array) >> 20 for candidate in made.candidates] == [128, 192, 128, 256]
+        check_space(mirror, disks(3), RECIPE)
+    smaller = disks(last_bytes=64 << 20)
+    candidates = parse_candidates("md:raid6+ext4; zfs:raidz; btrfs:raid10; ext4")
+    assert [smaller.room_bytes(candidate.array) >> 20 for candidate in candidates] == [128, 192, 128, 256]
 
 
-def test_over_several_disks_the_recipe_names_others_or_every_layout_is_compared(tmp_path: Path) -> None:
+def test_over_several_disks_the_recipe_names_others_or_every_layout_is_compared(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     def names(number: int, **recipe: Any) -> list[str]:
-        made = make_plan(Choices(replace(RECIPE, **recipe), target=images(tmp_path, number=number)))
+        planned = (disks(number), (), None)
+        monkeypatch.setattr("fswizard.session.planning.plan_target", lambda chosen, recipe, drive: planned)
+        made = make_plan(Choices(replace(RECIPE, **recipe), target=TargetChoice("device", "/dev/0")))
         return [candidate.name for candidate in made.candidates]
 
     mine = ("md:raid6+ext4", "ext4:noatime", "zfs:mirror")

@@ -134,7 +134,7 @@ def test_the_command_to_repeat_a_run_names_nothing_of_this_machine() -> None:
     assert shlex.split(attempt_command(plan)) == words
     disks = Target("device", "/dev/a", 8 << 40, others=(Member("/dev/b", 8 << 40),))
     command = attempt_command(replace(plan, recipe=replace(plan.recipe, image_bytes=2 << 30), target=disks))
-    assert shlex.split(command) == [*words, "--target", "images:2x2G"]
+    assert shlex.split(command) == [*words, "--target", "devices:DEVICE-1,DEVICE-2"]
 
 
 @pytest.mark.parametrize(

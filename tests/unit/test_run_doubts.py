@@ -121,21 +121,12 @@ def test_locations_on_different_disks_or_on_one_filesystem_are_doubted(
     assert "one-filesystem" not in codes_of(str(tmp_path), "/proc")
 
 
-def over_images(*directories: str, candidates: str = "btrfs:raid1; ext4") -> Plan:
-    first, *others = (Member(directory, 2 << 30, "ext4") for directory in directories)
-    target = Target("image", first.path, first.size_bytes, "ext4", others=tuple(others))
-    spread = tuple(candidate.on(len(directories)) for candidate in parse_candidates(candidates))
-    return replace(plan(target=target), candidates=spread)
+def test_arrays_that_are_not_synchronised_are_doubted() -> None:
+    target = Target.of("device", [Member(f"/dev/{number}", 2 << 30) for number in range(3)])
 
+    def codes_of(candidates: str) -> list[str]:
+        spread = tuple(candidate.on(3) for candidate in parse_candidates(candidates))
+        return codes(replace(plan(target=target), candidates=spread))
 
-def test_images_that_share_a_disk_and_arrays_not_synchronised_are_doubted(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    directory = str(tmp_path)
-    assert {"members-on-one-disk", "not-synchronised"} & {*codes(over_images(directory, directory))} == {
-        "members-on-one-disk"
-    }
-    assert "not-synchronised" in codes(over_images(*[directory] * 3, candidates="md:raid5+ext4"))
-    monkeypatch.setattr(doubts, "combined_drive", lambda path: make_drive(name=path.replace("/", "")))
-    assert "members-on-one-disk" not in codes(over_images("/first", "/second"))
-    assert "members-on-one-disk" in codes(over_images("/first", "/second", "/first"))
+    assert "not-synchronised" in codes_of("md:raid5+ext4")
+    assert "not-synchronised" not in codes_of("btrfs:raid1; ext4")

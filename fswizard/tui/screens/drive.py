@@ -20,16 +20,13 @@ from fswizard.tui.drawing import keyed
 from fswizard.tui.drives import DEVICE, best_for, contents, drive_columns, drive_row, explain, gone_warning
 from fswizard.tui.machine import DiskFacts
 from fswizard.tui.screens.base import NO_ROOT, ROOT, StepScreen, TextBox, WithBox
-from fswizard.tui.targets import NOTHING, Target, device_targets, gone, image_target, refusal
+from fswizard.tui.targets import IMAGE, NOTHING, Target, device_targets, gone, image_target, refusal
 from fswizard.tui.widgets.partition_bar import PartitionBar
 from fswizard.tui.widgets.table import Column, Facts, Row, Table
 
 if TYPE_CHECKING:
     from fswizard.disks.locations import Location
     from fswizard.disks.rights import State
-
-USUAL_IMAGES = 4
-"""Default number of scratch images for arrays."""
 
 
 class DriveScreen(WithBox[None], StepScreen):
@@ -49,8 +46,7 @@ class DriveScreen(WithBox[None], StepScreen):
         "You can also test a partition or the whole disk, which is more exact and erases it: tab goes to that list. "
         "Enter takes the highlighted line; on a new, empty disk that is the disk itself. What is in use can't be "
         "chosen; the reason stands above. Nothing is erased before you type the disk's serial number in the review.\n\n"
-        "RAID, mirrors and raidz are compared over several disks, which are erased: tick one on each disk with space. "
-        "Or over several scratch images, for a trial: left and right change how many."
+        "RAID, mirrors and raidz are compared over several disks, which are erased: tick one on each disk with space."
     )
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("tab", "app.focus_next", _("measure on")),
@@ -96,15 +92,12 @@ class DriveScreen(WithBox[None], StepScreen):
         choices, machine = self.choices, self.wizard.machine
         self._targets: dict[str, Target] = {}
         self._disk = choices.drive.name if choices.drive else ""
-        self._images = choices.images if choices.images > 1 else USUAL_IMAGES
         self._ticked = choices.devices if len(choices.devices) > 1 else ()
         """Stable names of devices for an array."""
-        if choices.images > 1:
-            self._wanted = "several"
-        elif choices.devices:
+        if choices.devices:
             self._wanted = DEVICE + choices.devices[0]
         elif choices.directory or choices.elsewhere:
-            self._wanted = "default"
+            self._wanted = IMAGE
         self._stopped = machine.watch(partial(self.call_in_app, self._refill))
         if machine.disks is None:
             self.say(_("Looking for disks …"))
@@ -162,8 +155,7 @@ class DriveScreen(WithBox[None], StepScreen):
     def _show_disk(self) -> None:
         if self.drives.key != self._disk:
             self._disk, self._target = self.drives.key, NOTHING
-            if self._wanted != "several":
-                self._wanted = "default" if self.choices.directory else ""
+            self._wanted = IMAGE if self.choices.directory else ""
         facts = self._facts
         drive = facts.drive if facts else None
         self.query_one(PartitionBar).drive = drive
@@ -183,7 +175,7 @@ class DriveScreen(WithBox[None], StepScreen):
             self._wanted = key  # no other target takes its place unasked
         if self._disk and self._wanted.startswith(DEVICE) and self._wanted not in targets:
             targets[self._wanted] = gone(self._wanted, known=self._facts is not None and self._facts.offers is not None)
-        proposed = "default"
+        proposed = IMAGE
         for target in targets.values():
             offer = target.offer
             if offer and (offer.path in self._ticked or (target.usable and offer.whole and offer.empty)):
@@ -205,8 +197,7 @@ class DriveScreen(WithBox[None], StepScreen):
             return []
         offers = (facts.offers if facts else None) or ()
         return [
-            image_target("default", location, recipe, 1, self._disk),
-            image_target("several", location, recipe, self._images, self._disk),
+            image_target(location, recipe, self._disk),
             *device_targets(offers, recipe.image_bytes, self._ticked, self._smallest_bytes(self._ticked)),
         ]
 
@@ -257,19 +248,14 @@ class DriveScreen(WithBox[None], StepScreen):
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         if action == "change":
-            return self._target.key in ("default", "several")
+            return self._target.key == IMAGE
         return super().check_action(action, parameters)
 
     def action_change(self, direction: int) -> None:
-        """Change the size of the scratch image, or the number of images."""
-        from fswizard.disks.choice import MOST_MEMBERS
-
-        if self._target.key == "several":
-            self._images = max(2, min(MOST_MEMBERS, self._images + direction))
-        else:
-            sizes = tuple(map(float, self.wizard.machine.image_sizes(self._recipe)))
-            size_bytes = int(next_value(sizes, self._recipe.image_bytes, direction))
-            self.wizard.choose(recipe=replace(self._recipe, image_bytes=size_bytes))
+        """Change the size of the scratch image."""
+        sizes = tuple(map(float, self.wizard.machine.image_sizes(self._recipe)))
+        size_bytes = int(next_value(sizes, self._recipe.image_bytes, direction))
+        self.wizard.choose(recipe=replace(self._recipe, image_bytes=size_bytes))
         self._refill()
 
     # Other ways
@@ -290,8 +276,7 @@ class DriveScreen(WithBox[None], StepScreen):
     def _use_directory(self, location: Location) -> None:
         self.wizard.machine.named[location.directory] = location
         self.wizard.choose(directory=location.directory, devices=())
-        if self._wanted != "several":
-            self._wanted = "default"
+        self._wanted = IMAGE
         self._refill()
         self.close_box()
 
@@ -321,16 +306,14 @@ class DriveScreen(WithBox[None], StepScreen):
             devices = self._ticked if path in self._ticked else (path,)
             first = self.wizard.machine.device(devices[0])
             drive = first[0] if first else drive
-        images = self._images if target.key == "several" else 1
         same_disk = drive is not None and before.drive is not None and drive.name == before.drive.name
-        if not same_disk or max(len(devices), images) != before.across:
+        if not same_disk or max(len(devices), 1) != before.across:
             self.wizard.choose(candidates=())  # what suits another disk is chosen again
         self.wizard.choose(
             drive=drive,
             directory=directory,
             devices=devices,
             device_bytes=self._smallest_bytes(devices),
-            images=images,
             elsewhere=target.elsewhere,
         )
         self.wizard.go_on()

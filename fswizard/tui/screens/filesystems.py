@@ -177,7 +177,7 @@ class FilesystemsScreen(WithBox[None], StepScreen):
         if draft.target.kind == "image":
             from fswizard.disks.way import why_root
 
-            self.ask(partial(why_root, draft.target, draft.candidates), partial(self._say_draft, draft), group="way")
+            self.ask(partial(why_root, draft.candidates), partial(self._say_draft, draft), group="way")
 
     def _say_draft(self, draft: Plan, reason: str | None) -> None:
         """`reason`: why the run needs root; empty if it does not, None if that is unknown."""

@@ -126,7 +126,7 @@ class ReviewScreen(StepScreen):
         if by == "none":
             raise Missing(root, _(NO_ROOT))
         if plan.target.kind == "image" and by not in ("udisks", "root"):
-            because = way.why_root(plan.target, plan.candidates)
+            because = way.why_root(plan.candidates)
             root += " " + _("Reason: {reason}.", reason=because)
         return plan, questions, root
 

@@ -139,7 +139,7 @@ class WorkloadsScreen(StepScreen):
         if choices.devices and choices.device_bytes < self.recipe.image_bytes:
             size, room = binary_text(self.recipe.image_bytes), binary_text(choices.device_bytes)
             return _("It needs {size}, and there are {room}.", size=size, room=room)
-        return too_large(self.recipe, location, choices.images) if location else ""
+        return too_large(self.recipe, location) if location else ""
 
     def _say_absent(self) -> None:
         from fswizard.session import packages_of
