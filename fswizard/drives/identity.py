@@ -10,13 +10,11 @@ import re
 import struct
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
 
 from fswizard.drives.disk_facts import serials, usb_directory
 from fswizard.drives.machine import HERE, Machine, Properties
 from fswizard.drives.models import names_a_volume, scsi_name
 from fswizard.drives.smr import Medium, SmrFacts, Zoned
-from fswizard.language import N_
 from fswizard.model.drive import Bus, Drive, DriveKind
 from fswizard.model.text import safe
 from fswizard.system.block_device import SECTOR_BYTES, decoded
@@ -46,13 +44,12 @@ _KINDS: dict[Bus, DriveKind] = {
     "nvme": "nvme",
 }
 _NAMED_BY: dict[Bus, str] = {"loop": "loop/backing_file", "dm": "dm/name", "mmc": "device/name"}
+_FIRMWARE = ("device/firmware_rev", "device/fwrev", "device/rev")
+"""Attributes of NVMe disks, cards and SCSI disks."""
 _MEDIA: dict[DriveKind, Medium] = {"hdd": "rotating", "ssd": "solid-state", "nvme": "nvme"}
 _MEDIA_BY_BUS: dict[Bus, Medium] = {"mmc": "solid-state", "zram": "memory"}
 _ZONED: dict[int, Zoned] = {1: "host-aware", 2: "drive-managed"}
-_ZONE_MODELS: dict[str, Literal["host-managed", "host-aware"]] = {
-    "host-managed": "host-managed",
-    "host-aware": "host-aware",
-}
+_KERNEL_ZONED: dict[str, Zoned] = {"host-managed": "host-managed", "host-aware": "host-aware"}
 _EMULATED_VENDORS = ("QEMU", "VBOX", "VMware", "Msft", "Google", "Xen")
 _VIRTUAL_NAME = re.compile(r"xvd|zd\d|rbd|nbd|drbd")
 """Kernel names of Xen disks, ZFS volumes and network disks."""
@@ -72,7 +69,7 @@ def identify(name: str, machine: Machine = HERE) -> Drive:
     """Identify a disk, without its contents and SMR verdict. The disk is not queried."""
     block, udev = machine.directory(f"/sys/block/{name}"), machine.properties(name)
     bus = _bus(name, machine)
-    page, by_udev = _pages(block), udev.get("ID_ATA_ROTATION_RATE_RPM", "")
+    page, by_udev = _pages(block), udev.get("ID_ATA_ROTATION_RATE_RPM", "")  # of a USB disk only udev knows it
     rate = page.rotation_rate or ((int(by_udev) or _NO_MOVING_PARTS) if by_udev.isdecimal() else 0)
     kind = "virtual" if _served(name, machine) else _kind(name, block, bus, rate)
     return Drive(
@@ -80,7 +77,7 @@ def identify(name: str, machine: Machine = HERE) -> Drive:
         size_bytes=block.number("size") * SECTOR_BYTES,
         model=page.model or _model(block, bus, udev),
         serial=next(filter(None, map(safe, serials(name, machine))), ""),
-        firmware=page.firmware or _firmware(block, udev),
+        firmware=page.firmware or next(filter(None, map(block.text, _FIRMWARE)), ""),
         kind=kind,
         bus=bus,
         bridge=_bridge(name, machine) if bus == "usb" else "",
@@ -94,24 +91,17 @@ def identify(name: str, machine: Machine = HERE) -> Drive:
 def known_facts(drive: Drive, machine: Machine = HERE) -> SmrFacts:
     """Facts for the SMR verdict that the kernel knows about an attached disk."""
     block = machine.directory(f"/sys/block/{drive.name}")
-    page = _pages(block)
-    trim = N_("IDENTIFY DEVICE word 169") if page.trim else ""
-    if not trim and drive.bus == "sata" and drive.kind == "hdd" and block.number("queue/discard_max_bytes"):
-        trim = N_("queue/discard_max_bytes in sysfs")
+    page, sata_disk = _pages(block), drive.bus == "sata" and drive.kind == "hdd"
     return SmrFacts(
         source="machine",
         model=drive.model,
         capacity_bytes=drive.size_bytes if drive.bus == "sata" else 0,
         rpm=drive.rpm or 0,
         medium=_MEDIA_BY_BUS.get(drive.bus) or _MEDIA.get(drive.kind, ""),
-        zone_model=_ZONE_MODELS.get(block.text("queue/zoned"), ""),
-        zoned=page.zoned,
-        zoned_where=page.zoned_where,
-        trim=trim,
-        trim_would_show=page.known or drive.bus == "sata",
+        zoned=_KERNEL_ZONED.get(block.text("queue/zoned")) or page.zoned,
+        trim=page.trim or (sata_disk and block.number("queue/discard_max_bytes") > 0),
         bridge=drive.bridge,
         removable=drive.kind == "flash-card",
-        network=_served(drive.name, machine),
         volume=drive.kind in ("virtual", "array") or names_a_volume(drive.model),
     )
 
@@ -151,19 +141,11 @@ def _model(block: Machine, bus: Bus, udev: Properties) -> str:
     return longer if longer.startswith(model) else model
 
 
-def _firmware(block: Machine, udev: Properties) -> str:
-    by_udev = safe(udev.get("ID_REVISION", ""))
-    return by_udev or block.text("device/firmware_rev") or block.text("device/fwrev") or block.text("device/rev")
-
-
 def _served(name: str, machine: Machine) -> bool:
     """Whether another machine serves the disk."""
     device = f"/sys/block/{name}/device"
-    controllers = [f"{device}/{each}" for each in machine.names(device) if each.startswith("nvme")]
-    for directory in (device, *controllers):
-        if machine.text(f"{directory}/transport") not in _LOCAL_NVME:
-            return True
-    return _SERVED.search(machine.real(f"/sys/block/{name}")) is not None
+    transports = {machine.text(f"{device}/{each}/transport") for each in (".", *machine.names(device))}
+    return bool(transports - _LOCAL_NVME) or _SERVED.search(machine.real(f"/sys/block/{name}")) is not None
 
 
 def _bridge(name: str, machine: Machine) -> str:
@@ -180,14 +162,11 @@ def _bridge(name: str, machine: Machine) -> str:
 class Pages:
     """Data from the vital product data pages of a disk."""
 
-    known: bool
-    """Whether there is ATA IDENTIFY DEVICE data."""
     model: str
     firmware: str
     rotation_rate: int
     """Rotations per minute; 1 for a disk without moving parts, 0 if not reported."""
     zoned: Zoned
-    zoned_where: str
     trim: bool
     """Whether DATA SET MANAGEMENT with TRIM is offered: word 169 bit 0."""
 
@@ -204,18 +183,15 @@ def parse_pages(information: bytes, characteristics: bytes) -> Pages:
     words = (0,) * 256
     if len(information) >= _IDENTIFY_AT + 512 and information[1] == 0x89:
         words = struct.unpack_from("<256H", information, _IDENTIFY_AT)
-    rate, zoned, where = words[217], _ZONED.get(words[69] & 0b11, ""), N_("IDENTIFY DEVICE word 69")
+    rate, zoned = words[217], _ZONED.get(words[69] & 0b11, "")
     if len(characteristics) > 8 and characteristics[1] == 0xB1:
         rate = rate or int.from_bytes(characteristics[4:6], "big")
-        if by_page := _ZONED.get(characteristics[8] >> 4 & 0b11):
-            zoned, where = by_page, N_("VPD page B1")
+        zoned = _ZONED.get(characteristics[8] >> 4 & 0b11) or zoned
     return Pages(
-        known=any(words),
         model=_string(words[27:47]),
         firmware=_string(words[23:27]),
         rotation_rate=rate,
         zoned=zoned,
-        zoned_where=where if zoned else "",
         trim=bool(words[169] & 1),
     )
 

@@ -23,13 +23,15 @@ _PREFIX = re.compile(
 )
 _HARD_DISK = re.compile(
     r"(?:HGST )?(?:ST\d{2,}|STM\d{3}|WD\d|WU[HS]\d{6}|[HW]SH\d{6}|H[UTDCM][A-Z]\d[\dC]\d{3}|H[US]H\d{6}|HUS\d{3}T|"
-    r"HDW[A-Z]\w{3}|M[QKGNC]\d{2}|DT\d{2}|MD\d{2}|AL\d{2}S|H[DMNS]\d{3}|HN-M|SP\d{4}|M[ABHP][A-Z]\d{4}|\d[A-Z]\d{3}[A-Z]\d|"
+    r"HDW[A-Z]\w{3}|M[QKGNC]\d{2}|DT\d{2}|MD\d{2}|AL\d{2}S|H[DMNS]\d{3}|HN-M|WL\d{4}GSA|SP\d{4}|M[ABHP][A-Z]\d{4}|"
+    r"\d[A-Z]\d{3}[A-Z]\d|"
     r"HM\d{3}|HE\d{3}|(?:IBM-)?D[A-Z]{3}-\d|DK\d{2}[A-Z]{2}-|EXCELSTOR|[DEFGMV][BFGHJM]\d{3,6}[A-Z]\w{4}$)",
     re.ASCII,
 )
 """Model names of hard disk makers and Hewlett-Packard, unlike those of USB bridges and RAID controllers."""
 _VOLUME = re.compile(
-    r"LOGICAL|SERVERA|PERC |MEGARAID|MR9\d|SMART ARRAY|VIRTUAL|VMWARE|QEMU|VBOX|RAID|ISCSI|DISK ARRAY|MSFT",
+    r"LOGICAL|SERVERA|PERC |MEGARAID|MR9\d|SMART ARRAY|VIRTUAL|VMWARE|QEMU|VBOX|RAID|ISCSI|DISK ARRAY|MSFT|"
+    r"LIO-ORG|IET |SYNOLOGY +STORAGE|FREENAS|TRUENAS|NBD|COMSTAR|FABRICS",
     re.IGNORECASE,
 )
 _LINK = re.compile(r"(?:ATA|USB|SCSI|NVME)-(?:[SQ]?ATA_+)?", re.ASCII)
@@ -127,7 +129,7 @@ def names_a_hard_disk(model: str) -> bool:
 
 
 def names_a_volume(model: str) -> bool:
-    """Whether a model name is that of a RAID controller's volume or of an emulated disk."""
+    """Whether a model name is that of a RAID controller's volume, or of a disk that is emulated or served."""
     return _VOLUME.search(model) is not None
 
 

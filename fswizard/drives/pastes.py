@@ -27,29 +27,28 @@ _MOST_DAMAGED = 500
 _DATA = {"READ SMART DATA", "SMART DATA", FARM}
 """Titles that follow the lines that identify a disk."""
 
-_NAMES_IN_ORDER = (
-    "Model Family|Device Model|LU WWN Device Id|Add. Product Id|Firmware Version|User Capacity|Sector Sizes|"
-    "Sector Size|Rotation Rate|TRIM Command|Zoned Device|Device is|ATA Version is",
-    "Vendor|Product|Device|Revision|Add. Product Id|User Capacity|Rotation Rate|Logical Unit id|Device type|"
-    "Transport protocol",
-    "Model Number|Firmware Version|PCI Vendor/Subsystem ID|PCI Vendor ID|IEEE OUI Identifier|Total NVM Capacity|"
-    "Number of Namespaces",
+_IDENTIFYING = (
+    "Model Family|Device Model|Model Number|Vendor|Product|Device|Add. Product Id|Firmware Version|Revision|"
+    "User Capacity|Sector Sizes|Sector Size|Rotation Rate|TRIM Command|Zoned Device|Device is|ATA Version is|"
+    "Device type|Transport protocol|PCI Vendor/Subsystem ID|PCI Vendor ID|IEEE OUI Identifier|Total NVM Capacity|"
+    "Number of Namespaces"
 )
-"""Names of the lines that identify a disk with ATA, SCSI or NVMe, in the order in which smartctl prints them."""
-_ORDERS = [names.split("|") for names in _NAMES_IN_ORDER]
-_IDENTITY = {name for order in _ORDERS for name in order}
+"""Names of the lines that identify a disk."""
+_IDENTITY = set(_IDENTIFYING.split("|"))
 _BETWEEN = (
-    "Serial Number|Serial number|Form Factor|SATA Version is|Compliance|Logical block size|Physical block size|"
-    "Lowest aligned LBA|Logical block provisioning type|LU is|Formatted with type|Unallocated NVM Capacity|"
-    "Controller ID|NVMe Version|Nominal Media Rotation Rate|Recording Type"
+    "Serial Number|Serial number|LU WWN Device Id|Logical Unit id|Form Factor|SATA Version is|Compliance|"
+    "Logical block size|Physical block size|Lowest aligned LBA|Logical block provisioning type|LU is|"
+    "Formatted with type|Unallocated NVM Capacity|Controller ID|NVMe Version|Nominal Media Rotation Rate|"
+    "Recording Type"
 )
 """Names of other lines between them."""
 _EVENT = re.compile(
-    r"smartctl (?:version )?(?:pre-)?(?P<banner>\d+\.\d+) (?:\d{4}-\d\d-\d\d|\[)|"
-    rf"START OF (?P<title>INFORMATION|(?:READ )?SMART DATA)|(?P<farm>{FARM})|"
+    r"(?P<banner>smartctl (?:version )?(?:pre-)?\d+\.\d+) (?:\d{4}-\d\d-\d\d|\[)|"
+    rf"(?P<title>(?<=START OF )(?:INFORMATION|(?:READ )?SMART DATA)|{FARM})|"
     r"(?:smartctl[ .]|hdparm -)[^\n]{0,80}?(?P<command>/dev/[\w/!.:-]+?)(?=smartctl|[^\w/!.:-]|$)|"
     r"(?P<zoned>Host aware|Device managed) zoned block capable|"
-    rf"(?<![^\W_])(?P<name>{'|'.join(_IDENTITY - {'Device'})}|{_BETWEEN}|Device(?=:[^\n]{{0,80}} Version:)) ?:"
+    rf"(?<![^\W_])(?P<name>{'|'.join(_IDENTITY - {'Device'})}|{_BETWEEN}|"
+    r"Device(?=:[^\n]{0,80} Version:)) ?:"
 )
 """Everything that is read from plain text."""
 
@@ -75,7 +74,6 @@ _LINES = {
     "trim.supported": "TRIM Command",
     "seagate_farm_log.page_1_drive_information.drive_recording_type": "Recording Type",
     "physical_block_size": "Sector Size",
-    "logical_unit_id": "Logical Unit id",
     "scsi_transport_protocol.name": "Transport protocol",
     "nvme_pci_vendor.id": "PCI Vendor ID",
     "nvme_ieee_oui_identifier": "IEEE OUI Identifier",
@@ -113,35 +111,26 @@ class Output:
     device: str = ""
     """Path of the device, from the preceding command or from JSON."""
     lines: dict[str, str] = field(default_factory=dict)
-    """Values by line name, the first of each; titles have empty values, and `banner` is the version."""
+    """Values by line name, the first of each; of titles and `banner` only the presence counts."""
     problem: str = ""
     """Reason why it could not be read; empty if it could."""
     text: str = ""
     """The printed text, or for JSON the names of the SMART attributes."""
     document: dict[str, Any] = field(default_factory=dict)
-    """The parsed JSON; `lines` also has the parts that identify the disk."""
-    messages: str = ""
-    """Errors and warnings in JSON."""
-    gap: int = 0
-    """Number of newlines between its lines; smartctl itself prints one."""
+    """The parsed JSON; `lines` has the parts that identify the disk, and errors and warnings as `messages`."""
 
     @property
     def identified(self) -> bool:
         """Whether the lines that identify a disk are complete."""
         return not _DATA.isdisjoint(self.lines)
 
-    def ends_before(self, name: str, gap: int) -> bool:
+    def ends_before(self, name: str) -> bool:
         """Whether a line belongs to the next output, which may lack its beginning."""
         if name == "INFORMATION":
             return bool(self.lines.keys() - {"banner"})
-        if name not in _IDENTITY:
-            return name == "banner" or (name in _DATA and name in self.lines)
-        names = [other for other in self.lines if other in _IDENTITY]
-        names.append(name)
-        for order in _ORDERS:
-            if names == [other for other in order if other in names]:
-                return self.identified or gap > self.gap > 0
-        return True
+        if name in NAMES and name != "Product":
+            return self.identified or not NAMES.isdisjoint(self.lines)
+        return name == "banner" or (name in self.lines and (name in _IDENTITY or name in _DATA))
 
 
 def cleaned(output: bytes) -> str:
@@ -161,38 +150,34 @@ def outputs(text: str) -> Iterator[Output]:
     """Yield the output of each smartctl call in a cleaned text, in order."""
     printed_from = at = damaged = 0
     while damaged < _MOST_DAMAGED and (opening := _OPENS_JSON.search(text, at)):
-        start = opening.start()
-        documents = list[dict[str, Any]]()
+        start, found = opening.start(), list[Output]()
         try:
             value, at = _decoder.raw_decode(text, start)
-            documents = list(_documents_in(value))
+            found += [of_document(document, start) for document in _documents_in(value)]
         except json.JSONDecodeError as error:
             damaged += 1
             at = max(opening.end(), error.pos)
             if "json_format_version" in text[start : at + 200]:
-                yield from _printed(text, printed_from, start)
                 first, last = text.count("\n", 0, start) + 1, text.count("\n", 0, at) + 1
-                yield Output(start, problem=_(_DAMAGED, first=first, last=last))
+                found.append(Output(start, problem=_(_DAMAGED, first=first, last=last)))
                 following = _GOES_ON.search(text, opening.end())
-                printed_from = at = following.start() if following else len(text)
+                at = following.start() if following else len(text)
         except (RecursionError, ValueError):  # nested too deeply, or a number too long
             break
-        if documents:
+        if found:
             yield from _printed(text, printed_from, start)
+            yield from found
             printed_from = at
-        for document in documents:
-            yield of_document(document, start)
     yield from _printed(text, printed_from, len(text))
 
 
 def _printed(text: str, begin: int, end: int) -> Iterator[Output]:
     """Yield the plain text outputs between two offsets."""
-    output, read_to = Output(begin), begin
+    output = Output(begin)
     events = list(_EVENT.finditer(text, begin, end))
     starts = [event.start() for event in events] + [end]
     for event, next_at in zip(events, starts[1:], strict=True):
-        at, kind = event.start(), event.lastgroup or ""
-        name = event[kind] if kind in ("title", "farm", "name") else kind
+        at, name = event.start(), event["name"] or event["title"] or event.lastgroup or ""
         stop = min(event.end() + LONGEST_VALUE, next_at)
         value = _VALUE_ENDS.split(text[event.end() : stop], maxsplit=1)[0].strip(_AROUND_VALUES)
         if name == "ATA Version is" and stop == len(text) and "\n" not in text[event.end() :]:
@@ -201,23 +186,19 @@ def _printed(text: str, begin: int, end: int) -> Iterator[Output]:
             continue  # logs have lines with the same names
         if name == "Recording Type" and FARM not in output.lines:
             continue
-        gap = text.count("\n", read_to, at)
-        read_to = event.end()
-        if kind == "command" or output.ends_before(name, gap):
-            if output.lines or (output.device and name != "banner"):
-                output.text = text[output.at : at]
-                yield output
-                output = Output(at)
-        elif name in _IDENTITY and not _IDENTITY.isdisjoint(output.lines):
-            output.gap = output.gap or gap
+        known = output.lines or (output.device and name != "banner")
+        if known and (name == "command" or output.ends_before(name)):
+            output.text = text[output.at : at]
+            yield output
+            output = Output(at)
         if not output.lines:
             output.at = at
-        if kind == "command":
-            output.device = safe(event[kind])
-        elif kind == "zoned":
-            output.lines["Zoned Device"] = event[kind]
+        if name == "command":
+            output.device = safe(event["command"])
+        elif name == "zoned":
+            output.lines["Zoned Device"] = event["zoned"]
         else:
-            output.lines.setdefault(name, event[kind] if kind == "banner" else safe(value))
+            output.lines.setdefault(name, safe(value))
     if output.lines or output.device:
         output.text = text[output.at : end]
         yield output
@@ -242,29 +223,14 @@ def of_document(document: dict[str, Any], at: int = 0) -> Output:
     for key in ("scsi_host_aware_zoned_block_capable", "scsi_device_managed_zoned_block_capable"):
         if document.get(key) is True:
             lines["Zoned Device"] = key
-    if "Product" in lines:
-        lines.pop("Device Model", None)
-    blocks, block_bytes = value_at(document, "user_capacity.blocks"), document.get("logical_block_size")
-    known = isinstance(blocks, int) and isinstance(block_bytes, int)
-    if not known or lines.get("User Capacity") != str(blocks * block_bytes):
+    blocks, block_bytes = count_at(document, "user_capacity.blocks"), count_at(document, "logical_block_size")
+    if lines.get("User Capacity") != str((blocks or 0) * (block_bytes or 0)):
         lines.pop("User Capacity", None)  # two values disagree in a damaged file
-    oui = value_at(document, "wwn.oui")
-    if isinstance(oui, int):
-        lines["LU WWN Device Id"] = f"{value_at(document, 'wwn.naa')} {oui:06x}"
-    version = value_at(document, "smartctl.version")
-    lines["banner"] = ".".join(map(str, version)) if isinstance(version, list) else "7.2"
-    if "devices" in document:
-        lines["devices"] = ""
     messages = [str(row.get("string")) for row in rows_at(document, "smartctl.messages")]
+    if messages:
+        lines["messages"] = safe(" ".join(messages)[: 2 * LONGEST_VALUE])
     attributes = [str(row.get("name")) for row in rows_at(document, "ata_smart_attributes.table")]
-    return Output(
-        at,
-        device=lines.pop("device", ""),
-        lines=lines,
-        text=" ".join(attributes),
-        document=document,
-        messages=safe(" ".join(messages)[: 2 * LONGEST_VALUE]),
-    )
+    return Output(at, lines.pop("device", ""), lines, text=" ".join(attributes), document=document)
 
 
 def value_at(document: Any, path: str) -> Any:
@@ -278,3 +244,9 @@ def rows_at(document: Any, path: str) -> list[dict[str, Any]]:
     """The mappings in a list at a dotted path; empty if it is no list."""
     values = value_at(document, path)
     return [row for row in values if isinstance(row, dict)] if isinstance(values, list) else []
+
+
+def count_at(document: Any, path: str) -> int | None:
+    """A number at a dotted path that is an integer and not negative; None for anything else."""
+    value = value_at(document, path)
+    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None

@@ -13,7 +13,7 @@ from typing import Any
 
 from fswizard.drives.identity import known_facts
 from fswizard.drives.machine import HERE, Machine
-from fswizard.drives.pastes import Output, cleaned, of_document, rows_at, value_at
+from fswizard.drives.pastes import Output, cleaned, count_at, of_document, rows_at, value_at
 from fswizard.drives.smartctl_output import facts_of
 from fswizard.drives.smr import KIND_OF, SmrFacts, judge_smr
 from fswizard.errors import FswizardError, Missing, RunFailed
@@ -31,18 +31,12 @@ _NVME_UNIT_BYTES = 512_000
 """Unit of bytes written: thousands of 512 bytes (NVM Express Base Specification, SMART log)."""
 _PERCENTAGE_USED, _SECTORS_WRITTEN = (7, 8), (1, 24)
 """Page and offset of values in the device statistics (ACS-4, 9.5)."""
-_ATTRIBUTES = {
-    "Samsung": ("177 Wear_Leveling_Count", "241 Total_LBAs_Written", SECTOR_BYTES),
-    "Crucial": ("202 Percent_Lifetime_Remain", "246 Total_LBAs_Written", SECTOR_BYTES),
-    "Micron": ("202 Percent_Lifetime_Remain", "246 Total_LBAs_Written", SECTOR_BYTES),
-    "Intel": ("233 Media_Wearout_Indicator", "241 Host_Writes_32MiB", 32 << 20),
-}
-"""By the first word of a family in smartctl's database: the attribute with the percentage of life left, the one
-with the data written, and its unit in bytes. Those of other makers are ambiguous: `Total_LBAs_Written` may count
-sectors or units of 32 MiB.
-
-Samsung's SMART attribute white paper; Micron TN-FD-22 (attributes 202, 246); Intel SSD DC S3500 Product
-Specification, table of SMART attributes (E9h declines linearly from 100 to 1; F1h counts 65,536 sectors)."""
+_USED = (
+    "nvme_smart_health_information_log.percentage_used",
+    "endurance_used.current_percent",
+    "scsi_percentage_used_endurance_indicator",
+)
+"""Keys of the percentage of life used."""
 
 
 def details(drive: Drive, *, timeout_s: float = 10.0, wake: bool = False, machine: Machine = HERE) -> Drive:
@@ -54,18 +48,11 @@ def details(drive: Drive, *, timeout_s: float = 10.0, wake: bool = False, machin
         return drive
     known = known_facts(drive, machine)
     try:
-        answer, type_ = _ask(drive, clock.monotonic() + timeout_s, wake)
+        answer = _ask(drive, clock.monotonic() + timeout_s, wake)
     except FswizardError as error:
         return _without(drive, known, error)
     document, lines, by_smartctl = answer.document, answer.lines, facts_of(answer)
     facts = _merged(known, by_smartctl)
-    verdict = judge_smr(facts)
-    if drive.bridge and by_smartctl.model != drive.model:
-        text = N_("The USB bridge calls it '{name}'; behind it is a {model}.")
-        if type_:
-            text = N_("The USB bridge calls it '{name}'; behind it is a {model} (smartctl -d {type}).")
-        text = _(text, name=drive.model, model=by_smartctl.model, type=type_)
-        verdict = replace(verdict, evidence=(Evidence("behind-bridge", "unknown", "weak", text), *verdict.evidence))
     passed = value_at(document, "smart_status.passed")
     life_used_percent, written_bytes = _wear(document)
     return replace(
@@ -77,11 +64,11 @@ def details(drive: Drive, *, timeout_s: float = 10.0, wake: bool = False, machin
         rpm=by_smartctl.rpm or drive.rpm,
         rotational=facts.medium == "rotating",
         health="good" if passed is True else "failing" if passed is False else "",
-        temperature_c=_count(value_at(document, "temperature.current")),
-        power_on_hours=_count(value_at(document, "power_on_time.hours")),
+        temperature_c=count_at(document, "temperature.current"),
+        power_on_hours=count_at(document, "power_on_time.hours"),
         written_bytes=written_bytes,
         life_used_percent=life_used_percent,
-        smr=verdict,
+        smr=judge_smr(facts),
     )
 
 
@@ -100,8 +87,8 @@ def details_each(drives: Iterable[Drive], *, timeout_s: float = 10.0, wake: bool
         yield answered.get()
 
 
-def _ask(drive: Drive, deadline: float, wake: bool) -> tuple[Output, str]:
-    """Return the answer of smartctl and the device type it needed. Raises FswizardError without an answer."""
+def _ask(drive: Drive, deadline: float, wake: bool) -> Output:
+    """Return the answer of smartctl, through a USB bridge too. Raises FswizardError without an answer."""
     for type_ in _BRIDGE_TYPES if drive.bridge else ("",):
         answer = _query(drive, _ASKING, type_, deadline, wake)
         facts = facts_of(answer)
@@ -120,14 +107,14 @@ def _ask(drive: Drive, deadline: float, wake: bool) -> tuple[Output, str]:
         raise RunFailed(facts.problem, N_("`smartctl --scan-open` may show how to reach the disk."))
     log = ""
     if facts.medium == "solid-state":
-        log = "devstat"  # preferred to attributes defined by the maker
+        log = "devstat"
     elif facts.model.startswith("ST"):
         log = "farm"  # fails before smartctl 7.4
     if log:
         with contextlib.suppress(FswizardError):
             more = _query(drive, (*_ASKING, "--log", log), type_, deadline, wake)
             answer = more if facts_of(more).model else answer
-    return answer, type_
+    return answer
 
 
 @in_english()
@@ -152,10 +139,9 @@ def _query(drive: Drive, asking: tuple[str, ...], type_: str, deadline: float, w
 
 
 def _merged(known: SmrFacts, answer: SmrFacts) -> SmrFacts:
-    """Merge facts of the kernel and of smartctl; those of the kernel have priority for zones and TRIM."""
+    """Merge facts of the kernel and of smartctl; the kernel knows zones better."""
     answered = {name: value for name, value in asdict(answer).items() if value}
-    for name in ("source", "zoned", "zoned_where", "trim"):
-        answered[name] = getattr(known, name) or getattr(answer, name)
+    answered |= {"source": known.source, "zoned": known.zoned or answer.zoned}
     return replace(known, **answered)
 
 
@@ -171,40 +157,17 @@ def _without(drive: Drive, known: SmrFacts, error: FswizardError) -> Drive:
 
 
 def _wear(document: dict[str, Any]) -> tuple[int | None, int | None]:
-    """Percentage of life used and bytes written, from standard values or else from attributes of the maker."""
-    log = value_at(document, "nvme_smart_health_information_log")
-    used = [_count(value_at(log, "percentage_used"))]
-    written = [_bytes(value_at(log, "data_units_written"), _NVME_UNIT_BYTES)]
+    """Percentage of life used and bytes written, as the standards define them."""
+    used = [count_at(document, key) for key in _USED]
+    units = count_at(document, "nvme_smart_health_information_log.data_units_written")
+    written_bytes = units * _NVME_UNIT_BYTES if units is not None else None
     for page in rows_at(document, "ata_device_statistics.pages"):
         for row in rows_at(page, "table"):
-            statistic = (page.get("number"), row.get("offset"))
-            if value_at(row, "flags.valid") is not True:
+            statistic, value = (page.get("number"), row.get("offset")), count_at(row, "value")
+            if value is None or value_at(row, "flags.valid") is not True:
                 continue
             if statistic == _PERCENTAGE_USED:
-                used.append(_count(row.get("value")))
+                used.append(value)
             elif statistic == _SECTORS_WRITTEN:
-                written.append(_bytes(row.get("value"), SECTOR_BYTES))
-    used.append(_count(value_at(document, "endurance_used.current_percent")))
-    used.append(_count(document.get("scsi_percentage_used_endurance_indicator")))
-    family = str(document.get("model_family")).partition(" ")[0]
-    if family in _ATTRIBUTES and document.get("rotation_rate") == 0:
-        remaining, counted, unit_bytes = _ATTRIBUTES[family]
-        for row in rows_at(document, "ata_smart_attributes.table"):
-            attribute, value = f"{row.get('id')} {row.get('name')}", _count(row.get("value"))
-            if attribute == remaining and value is not None:
-                used.append(100 - value)
-            elif attribute == counted:
-                written.append(_bytes(value_at(row, "raw.value"), unit_bytes))
-    percentages = [value for value in used if value is not None]
-    totals = [value for value in written if value is not None]
-    return next(iter(percentages), None), next(iter(totals), None)
-
-
-def _bytes(value: object, unit_bytes: int) -> int | None:
-    count = _count(value)
-    return count * unit_bytes if count is not None else None
-
-
-def _count(value: object) -> int | None:
-    """A non-negative integer; None for anything else."""
-    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
+                written_bytes = value * SECTOR_BYTES
+    return next((percent for percent in used if percent is not None), None), written_bytes

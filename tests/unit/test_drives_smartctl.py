@@ -112,14 +112,12 @@ def test_without_root_or_smartctl_the_user_is_told_what_is_missing(
     assert "smartmontools" in " ".join(known.smr.advice)
 
 
-def test_a_bridge_is_got_through_and_what_it_hid_is_said(programs: Path, tmp_path: Path) -> None:
+def test_a_bridge_is_got_through(programs: Path, tmp_path: Path) -> None:
     hidden = disk(name="sdb", model="ASMT109x - Safe", bus="usb", kind="unknown", bridge="ASMedia")
     usb = machine("usb", tmp_path)
     answering(programs, ANSWER, only="--device sat ")
     known = details(hidden, machine=usb)
     assert (known.model, known.kind, known.smr.kind) == ("ST4000DM004-2CV104", "hdd", "drive-managed")
-    text = known.smr.evidence[0].text
-    assert "'ASMT109x - Safe'" in text and "-d sat" in text
     answering(programs, ANSWER, only="no such call")
     still_hidden = details(hidden, machine=usb)
     assert still_hidden.smr.kind == "unknown"
@@ -136,22 +134,6 @@ def statistics(*, valid: bool) -> dict[str, object]:
     return {"ata_device_statistics": {"pages": pages}}
 
 
-def attributes(family: str, *rows: tuple[int, str, int, int]) -> dict[str, object]:
-    """Number, name, normalised value and raw value of each attribute of a real solid-state disk."""
-    table = [{"id": number, "name": name, "value": value, "raw": {"value": raw}} for number, name, value, raw in rows]
-    return {"model_family": family, "ata_smart_attributes": {"table": table}}
-
-
-INTEL = attributes(
-    "Intel 730 and DC S35x0/3610/3700 Series SSDs",
-    (233, "Media_Wearout_Indicator", 22, 0), (241, "Host_Writes_32MiB", 100, 15376617),
-)  # fmt: skip
-SAMSUNG = attributes(
-    "Samsung based SSDs", (177, "Wear_Leveling_Count", 99, 60), (241, "Total_LBAs_Written", 99, 27300548916)
-)
-UNKNOWN = attributes("", (177, "Wear_Leveling_Count", 100, 0), (241, "Total_LBAs_Written", 100, 3945))
-
-
 @pytest.mark.parametrize(
     ("document", "used", "written"),
     [
@@ -159,9 +141,6 @@ UNKNOWN = attributes("", (177, "Wear_Leveling_Count", 100, 0), (241, "Total_LBAs
         (statistics(valid=False), None, None),
         ({"scsi_percentage_used_endurance_indicator": 12}, 12, None),
         ({"nvme_smart_health_information_log": {"data_units_written": 5859375, "percentage_used": 3}}, 3, 3 * 10**12),
-        (INTEL, 78, 15376617 * (32 << 20)),
-        (SAMSUNG, 1, 27300548916 * 512),
-        (UNKNOWN, None, None),
         ({"temperature": "hot", "endurance_used": [1], "nvme_smart_health_information_log": None}, None, None),
     ],
 )

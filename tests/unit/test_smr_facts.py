@@ -19,7 +19,7 @@ from fswizard.drives.models import (
 from fswizard.drives.smr import SmrFacts, judge_smr
 from tests.builders import make_drive
 
-DISK = SmrFacts("smartctl", model="ST4000XX000-1AB104", medium="rotating", trim_would_show=True)
+DISK = SmrFacts("smartctl", model="ST4000XX000-1AB104", medium="rotating")
 NOTHING = ModelTable(())
 SILENT = Path(__file__).parents[1] / "recorded" / "silent_models.tsv"
 
@@ -37,14 +37,16 @@ def verdict(facts: SmrFacts, rows: ModelTable = NOTHING) -> tuple[str, str]:
 @pytest.mark.parametrize(
     ("facts", "expected"),
     [
-        (replace(DISK, zone_model="host-managed"), ("host-managed", "certain")),
-        (replace(DISK, zone_model="host-aware"), ("host-aware", "certain")),
+        (replace(DISK, zoned="host-managed"), ("host-managed", "certain")),
+        (replace(DISK, zoned="host-aware"), ("host-aware", "certain")),
+        (replace(DISK, rpm=15_000), ("cmr", "strong")),
+        (replace(DISK, peripheral="tape"), ("not-a-hard-disk", "certain")),
         (replace(DISK, family="Seagate Archive HDD (SMR)"), ("drive-managed", "strong")),
-        (replace(DISK, trim="IDENTIFY"), ("drive-managed", "strong")),
+        (replace(DISK, trim=True), ("drive-managed", "strong")),
         (replace(DISK, standard="ATA/ATAPI-7 T13/1532D revision 4a"), ("cmr", "strong")),
         (replace(DISK, standard="ACS-2, ATA8-ACS T13/1699-D revision 6"), ("cmr", "weak")),
-        (replace(DISK, medium="solid-state", trim="IDENTIFY"), ("not-a-hard-disk", "certain")),
-        (replace(DISK, medium="nvme", zone_model="host-managed"), ("host-managed", "certain")),
+        (replace(DISK, medium="solid-state", trim=True), ("not-a-hard-disk", "certain")),
+        (replace(DISK, medium="nvme", zoned="host-managed"), ("host-managed", "certain")),
         (replace(DISK, medium="", flash_attributes=True), ("not-a-hard-disk", "strong")),
     ],
 )
@@ -52,7 +54,7 @@ def test_each_rung_decides_alone(facts: SmrFacts, expected: tuple[str, str]) -> 
     assert verdict(facts) == expected
 
 
-TRIM = replace(DISK, trim="IDENTIFY")
+TRIM = replace(DISK, trim=True)
 OLD = replace(
     DISK, standard="ATA8-ACS (minor revision not indicated)", sector_bytes=512, capacity_bytes=250_059_350_016
 )
@@ -78,7 +80,7 @@ def test_marks_of_the_time_are_those_of_the_disk_itself(facts: SmrFacts) -> None
 
 def test_trim_contradicts_the_time_and_is_a_hint_where_a_family_may_offer_it() -> None:
     assert verdict(OLD, table("drive-managed")) == ("drive-managed", "strong")
-    assert verdict(replace(OLD, trim="IDENTIFY")) == ("unknown", "weak")
+    assert verdict(replace(OLD, trim=True)) == ("unknown", "weak")
     assert verdict(TRIM, table("cmr", may_trim=True)) == ("cmr", "strong")
     assert verdict(TRIM, table("drive-managed", may_trim=True, strength="community")) == ("drive-managed", "weak")
     assert verdict(TRIM, table("unknown", may_trim=True)) == ("unknown", "weak")
@@ -139,9 +141,9 @@ def test_an_unknown_disk_comes_with_advice(facts: SmrFacts, rows: ModelTable, wo
 
 def test_names_that_are_not_in_the_table_lead_to_those_that_are() -> None:
     (near,) = judge_smr(SmrFacts("name", model="WDC WD40EFAK")).evidence
-    assert near.code == "near-names" and "WD40EFAX is" in near.text
+    assert near.code == "near-names" and "WD40EFAX (drive-managed)" in near.text
     (none,) = judge_smr(SmrFacts("name", model="WD4")).evidence
-    assert " is " not in none.text.removeprefix("This name is not")
+    assert "nearest" not in none.text
 
 
 def identify_page(**words: int) -> bytes:
@@ -158,15 +160,14 @@ def identify_page(**words: int) -> bytes:
 def test_identify_zones_and_rotation_are_read_from_vital_product_data() -> None:
     found = parse_pages(identify_page(w217=5980, w69=0b10, w169=1), b"")
     assert (found.model, found.rotation_rate) == ("ST8000AS0002-1NA17Z", 5980)
-    assert (found.zoned, found.zoned_where, found.trim) == ("drive-managed", "IDENTIFY DEVICE word 69", True)
-    assert not parse_pages(identify_page()[:500], b"").known, "short"
-    assert not parse_pages(b"\0" * 572, b"").known, "of another kind"
+    assert (found.zoned, found.trim) == ("drive-managed", True)
+    for page in (identify_page()[:500], b"\0" * 572):
+        assert not parse_pages(page, b"").model, "short, or of another kind"
     page = bytes((0, 0xB1, 0, 60, 0x15, 0x18, 0, 2, 0b0010_0000)) + bytes(55)
     found = parse_pages(b"", page)
-    assert (found.rotation_rate, found.zoned, found.zoned_where) == (5400, "drive-managed", "VPD page B1")
+    assert (found.rotation_rate, found.zoned) == (5400, "drive-managed")
     assert parse_pages(identify_page(w217=5980), page).rotation_rate == 5980
     assert parse_pages(b"", page[:8] + b"\x10" + bytes(55)).zoned == "host-aware"
-    assert not parse_pages(b"", b"").trim
 
 
 def test_every_shipped_row_has_a_source_reads_like_no_pattern_and_contradicts_no_other() -> None:
