@@ -182,7 +182,6 @@ def _plan(plan: Plan, recipe: Recipe, measured: tuple[Candidate, ...], drive: Dr
         drive=drive,
         needs=tuple(need for need in plan.needs if need in NEEDS),
         losses=(),
-        beside=(),
         left_out=(),
     )
     with in_english():

@@ -156,8 +156,6 @@ class Plan:
     """The run ends before it would exceed this; None for no limit."""
     losses: tuple[str, ...] = ()
     """Device: existing data that would be lost, a sentence each."""
-    beside: tuple[Candidate, ...] = ()
-    """In a result of an earlier version: candidates of which its figures are not read, unaged ones beside aged ones."""
     looks_first: bool = False
     """Take a first look at each candidate, on a small image, before the scratch image is written. It is never part of
     the result."""

@@ -18,7 +18,7 @@ def render(findings: Findings) -> str:
     found["answer"]["commands"] = set_up(findings).commands
     document = {"answer": found["answer"], **found}
     plan = document["result"]["plan"]
-    for candidate in (*plan["candidates"], *plan["beside"]):
+    for candidate in plan["candidates"]:
         # of the catalogue names are enough, and a candidate's name has all that was chosen
         candidate["filesystem"] = candidate["filesystem"]["name"]
         del candidate["mkfs_options"]

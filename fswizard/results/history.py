@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,7 +16,7 @@ from fswizard.model.events import RunEnded
 from fswizard.model.plan import Plan
 from fswizard.model.result_file import UNREADABLE, Header, parse_line
 from fswizard.model.text import safe
-from fswizard.results.earlier_versions import as_event
+from fswizard.results.reading import event_in
 from fswizard.results.writing import is_being_written
 from fswizard.system import clock
 from fswizard.system.files import state_directory
@@ -142,18 +143,13 @@ def _file_name_part(text: str) -> str:
 def _entry(path: Path) -> Entry | None:
     try:
         with path.open("rb") as file:
-            first = file.readline(LONGEST_HEADER_BYTES)
+            header = from_json(Header, parse_line(file.readline(LONGEST_HEADER_BYTES)))
             file.seek(max(0, file.seek(0, os.SEEK_END) - LONGEST_ENDING_BYTES))
             last = file.read().rstrip(b"\n").rpartition(b"\n")[2]
-        header = from_json(Header, parse_line(first))
     except (OSError, *UNREADABLE):
         return None
-    return Entry(path, header, _ending(last))
-
-
-def _ending(line: bytes) -> RunEnded | None:
-    try:
-        data = as_event(parse_line(line), {})
-        return from_json(RunEnded, data) if data.get("type") == RunEnded.__name__ else None
-    except UNREADABLE:
-        return None
+    ending = None
+    with suppress(*UNREADABLE):  # the last line may be incomplete
+        event = event_in(last)
+        ending = event if isinstance(event, RunEnded) else None
+    return Entry(path, header, ending)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
-from io import BytesIO
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -13,25 +13,7 @@ from fswizard.errors import UsageError
 from fswizard.language import N_, _
 from fswizard.model import events
 from fswizard.model.codec import from_json
-from fswizard.model.events import (
-    AmountsChosen,
-    CommandFinished,
-    CommandStarted,
-    DoubtRaised,
-    Event,
-    RatioUpdated,
-    RoundDiscarded,
-    RoundFinished,
-    RunEnded,
-    RunStarted,
-    SampleTaken,
-    SeriesRecorded,
-    StepFailed,
-    StepProgressed,
-    StepSkipped,
-    StepStarted,
-    fold,
-)
+from fswizard.model.events import Event, RunStarted, SampleTaken, SeriesRecorded, StepFailed, fold
 from fswizard.model.plan import Plan
 from fswizard.model.result import Result
 from fswizard.model.result_file import SCHEMA, UNREADABLE, Header, parse_line
@@ -43,18 +25,8 @@ from fswizard.system.files import read_file
 T = TypeVar("T")
 MAXIMUM_BYTES = 200_000_000
 """Half a day of progress, ten times a second, is 70 MB; the figures of the largest run are 25 MB."""
-NAMING = (SampleTaken, SeriesRecorded, StepFailed)
-"""Events with a part that names a candidate and a workload of the plan."""
-KINDS: Mapping[str, type[Event]] = {
-    kind.__name__: kind
-    for kind in (*NAMING, AmountsChosen, DoubtRaised, RoundDiscarded, RoundFinished, RunStarted, RunEnded)
-}
-"""Events that change the result."""
-UNREAD = tuple(
-    f'{{"type":"{kind.__name__}",'.encode()
-    for kind in (StepProgressed, StepStarted, StepSkipped, CommandStarted, CommandFinished, RatioUpdated)
-)
-"""Prefixes of lines to skip: events that are displayed only during the run."""
+UNREAD = (b'{"type":"StepProgressed",', b'{"type":"StepStarted",', b'{"type":"Command', b'{"type":"RatioUpdated",')
+"""Prefixes of lines that are displayed only during the run. They are most of a file, and are skipped undecoded."""
 WHERE_RESULTS_ARE = N_("`fswizard history` lists the results.")
 
 
@@ -63,9 +35,12 @@ def load(path: Path) -> Result:
 
     Raises UsageError with line and reason if it is not a result file.
     """
-    lines = BytesIO(read_file(path, MAXIMUM_BYTES, hint=_(WHERE_RESULTS_ARE)))
+    *lines, _rest = read_file(path, MAXIMUM_BYTES, hint=_(WHERE_RESULTS_ARE)).split(b"\n")
     where = safe(path.name)
-    header, __ = _expect(where, 1, lines.readline(), Header)
+    if len(lines) < 2:
+        raise UsageError(_("{file} ends before its plan.", file=where), _("Nothing was measured in that run."))
+    with _line(where, 1):
+        header = _expected(Header, parse_line(lines[0]))
     if not 1 <= header.schema <= SCHEMA:
         hint = _("A newer fswizard wrote it: update fswizard.") if header.schema > SCHEMA else ""
         text = _(
@@ -73,84 +48,71 @@ def load(path: Path) -> Result:
             file=where, schema=header.schema, newest=SCHEMA,
         )  # fmt: skip
         raise UsageError(text, hint)
-    begun, data = _expect(where, 2, lines.readline(), RunStarted)
-    plan = replace(begun.plan, beside=())
-    result = fold(Result(begun.environment, plan), _events(where, header, data, begun.plan, lines))
+    with _line(where, 2):
+        data = parse_line(lines[1])
+        started = _expected(RunStarted, data)
+        _check_plan(started.plan)
+    result = fold(Result(started.environment, started.plan), _events(where, data, started.plan, lines))
     alive = result.outcome == "killed" and is_being_written(path)
     return replace(result, outcome="running") if alive else result
 
 
-def _wrong(where: str, number: int, error: Exception) -> UsageError:
-    """The error for an invalid line, with the names of file and line."""
-    reason = _("nested too deeply") if isinstance(error, RecursionError) else safe(str(error))
-    text = _("{file}, line {line}: {reason}.", file=where, line=number, reason=reason)
-    return UsageError(text, _(WHERE_RESULTS_ARE))
-
-
-def _expect(where: str, number: int, line: bytes, kind: type[T]) -> tuple[T, dict[str, Any]]:
-    """The object of type `kind` in a line, and its JSON object. Raises UsageError if the line holds none."""
-    if not line:
-        raise UsageError(_("{file} ends before its plan.", file=where), _("Nothing was measured in that run."))
-    try:
-        data = parse_line(line)
-        if data.get("type") != kind.__name__:
-            raise ValueError(_("a line of type {type} was expected", type=kind.__name__))
-        event = from_json(kind, data)
-        if isinstance(event, RunStarted):
-            _check_plan(event.plan)
-    except UNREADABLE as error:
-        raise _wrong(where, number, error) from error
-    return event, data
-
-
 def event_in(line: bytes) -> Event:
     """The event in a line of a result file; raises one of UNREADABLE if it holds none."""
-    data = as_event(parse_line(line), {})
-    kind = getattr(events, str(data.get("type")), None)
-    if not (isinstance(kind, type) and issubclass(kind, Event)):
+    event = _event(as_event(parse_line(line), {}))
+    if event is None:
         raise ValueError(_("an event was expected"))
+    return event
+
+
+def _event(data: dict[str, Any]) -> Event | None:
+    """The event in the JSON object of a line; None if this version knows no such event."""
+    kind = getattr(events, str(data.get("type")), None)
+    known = isinstance(kind, type) and issubclass(kind, Event)
+    return from_json(kind, {"at_s": 0.0, **data}) if known else None
+
+
+@contextmanager
+def _line(where: str, number: int) -> Iterator[None]:
+    """Convert errors of an invalid line to UsageError with the names of file and line."""
+    try:
+        yield
+    except UNREADABLE as error:
+        reason = _("nested too deeply") if isinstance(error, RecursionError) else safe(str(error))
+        text = _("{file}, line {line}: {reason}.", file=where, line=number, reason=reason)
+        raise UsageError(text, _(WHERE_RESULTS_ARE)) from error
+
+
+def _expected(kind: type[T], data: dict[str, Any]) -> T:
+    if data.get("type") != kind.__name__:
+        raise ValueError(_("a line of type {type} was expected", type=kind.__name__))
     return from_json(kind, data)
 
 
-def _events(where: str, header: Header, started: dict[str, Any], plan: Plan, lines: Iterable[bytes]) -> Iterator[Event]:
-    """Events that change the result, from the lines after the plan, and lastly the time of the final event."""
-    beside = {candidate.name for candidate in plan.beside}
-    candidates = frozenset(("", *beside, *(candidate.name for candidate in plan.candidates)))
-    workloads = frozenset(("", *(workload.name for workload in plan.recipe.workloads)))
-    unread, number = b"", 2
-    for number, line in enumerate(lines, 3):
-        if line.startswith(UNREAD):
-            unread = line
+def _events(where: str, started: dict[str, Any], plan: Plan, lines: list[bytes]) -> Iterator[Event]:
+    """Events that change the result, from the lines after the plan, and the time of the last line.
+
+    Figures of candidates and workloads that the plan does not have are left out: earlier versions also stored those of
+    unaged candidates.
+    """
+    candidates = {"", *(candidate.name for candidate in plan.candidates)}
+    workloads = {"", *(workload.name for workload in plan.recipe.workloads)}
+    for number, line in enumerate(lines[2:], 3):
+        if line.startswith(UNREAD) and number < len(lines):
             continue
-        unread = b""
-        try:
-            try:
-                data = parse_line(line)
-            except ValueError:
-                if line.endswith(b"\n"):
-                    raise
-                break
-            if header.schema == 1:
-                data = as_event(data, started)
-            kind = KINDS.get(str(data.get("type")), Event)
-            parts = [part for part in data.values() if kind in NAMING and type(part) is dict]
-            for part in parts:
-                _check_name("candidate", part, candidates)
-                _check_name("predecessor", part, candidates)
-                _check_name("workload", part, workloads)
-            if not any(part.get("candidate") in beside for part in parts):
-                yield from_json(kind, {"at_s": 0.0, **data})
-        except UNREADABLE as error:
-            raise _wrong(where, number, error) from error
-    if unread.endswith(b"\n"):
-        try:
-            yield from_json(Event, parse_line(unread))
-        except UNREADABLE as error:
-            raise _wrong(where, number, error) from error
+        with _line(where, number):
+            event = _event(as_event(parse_line(line), started))
+        match event:
+            case None:
+                continue
+            case SampleTaken(sample=part) | SeriesRecorded(series=part) | StepFailed(failure=part):
+                if part.candidate not in candidates or part.workload not in workloads:
+                    continue
+        yield event
 
 
 def _check_plan(plan: Plan) -> None:
-    candidates = [candidate.name for candidate in (*plan.candidates, *plan.beside)]
+    candidates = [candidate.name for candidate in plan.candidates]
     workloads = [workload.name for workload in plan.recipe.workloads]
     if len(set(candidates)) < len(candidates) or len(set(workloads)) < len(workloads):
         raise ValueError(_("the plan names a candidate or a workload twice"))
@@ -158,9 +120,3 @@ def _check_plan(plan: Plan) -> None:
         raise ValueError(_("the baseline {candidate} is not among the candidates", candidate=repr(plan.baseline)))
     if any(workload.weight < 0 for workload in plan.recipe.workloads):
         raise ValueError(_("a weight is negative"))
-
-
-def _check_name(key: str, data: Mapping[str, Any], known: Collection[str]) -> None:
-    name = data.get(key, "")
-    if type(name) is not str or name not in known:
-        raise ValueError(_("the {key} {name} is not in the plan", key=key, name=f"{name!r:.60}"))

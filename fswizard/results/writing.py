@@ -9,7 +9,7 @@ from pathlib import Path
 from fswizard.errors import RunFailed, UsageError
 from fswizard.language import _
 from fswizard.model import events
-from fswizard.model.result_file import UNREADABLE, Header, encoded, parse_line
+from fswizard.model.result_file import Header, encoded
 from fswizard.model.text import safe
 from fswizard.system.files import without_waiting
 
@@ -98,15 +98,7 @@ def is_being_written(path: Path) -> bool:
 
 
 def mend(descriptor: int) -> None:
-    """Remove an incomplete last line of a file, or add its missing line feed if it is complete."""
+    """Remove an incomplete last line of a file."""
     size = os.lseek(descriptor, 0, os.SEEK_END)
     tail = os.pread(descriptor, LONGEST_LINE_BYTES, max(0, size - LONGEST_LINE_BYTES))
-    rest = tail.rpartition(b"\n")[2]
-    if not rest:
-        return
-    try:
-        parse_line(rest)
-    except UNREADABLE:
-        os.ftruncate(descriptor, size - len(rest))
-    else:
-        os.pwrite(descriptor, b"\n", size)
+    os.ftruncate(descriptor, size - len(tail.rpartition(b"\n")[2]))

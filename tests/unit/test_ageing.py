@@ -66,11 +66,10 @@ def test_of_an_earlier_version_s_result_the_new_ones_beside_the_aged_ones_are_no
     figures = {name: [speed * luck for luck in (1.0, 0.99, 1.01, 1.0)] for name, speed in speeds.items()}
     made = made_plan(NAMES, RECIPE.workloads)
     aged = tuple(filesystems.aged(candidate) for candidate in made.candidates)
-    whole = replace(made, candidates=aged, beside=made.candidates, baseline=AGED[0])
+    whole = replace(made, candidates=aged, baseline=AGED[0])
     path = tmp_path / "old.jsonl"
     path.write_bytes(b"".join(map(encoded, lines(make_result(figures, plan=whole, samples=make_samples(figures))))))
     findings = conclude(results.load(path))
-    assert findings.result.plan.beside == ()
     assert {sample.candidate for sample in findings.result.samples} == set(AGED)
     assert findings.answer.choice == ("xfs:aged",)
     assert not any("aged" in command for command in set_up(findings).commands)

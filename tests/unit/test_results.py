@@ -70,11 +70,11 @@ def test_a_cut_anywhere_leaves_every_whole_line_readable(file: Path, tmp_path: P
     cut = tmp_path / "cut"
     for place in (*random.Random(4).sample(range(len(data)), 200), *range(header - 2, header + 3)):
         cut.write_bytes(data[:place])
-        if place < header:
+        if place <= header:
             with pytest.raises(UsageError):
                 load(cut)
             continue
-        whole = data[: place + 1].rpartition(b"\n")[0]
+        whole = data[:place].rpartition(b"\n")[0]
         result = load(cut)
         assert len(result.samples) == whole.count(b'"type":"SampleTaken"')
         assert len(result.failures) == whole.count(b'"type":"StepFailed"')
@@ -147,7 +147,6 @@ def replaced(file: Path, old: bytes, new: bytes) -> Path:
         (b"not json", "not JSON"),
         (b"\xff\xfe", "not UTF-8"),
         (b'{"type": "SampleTaken", "sample": {}}', "missing required field .round"),
-        (b'{"type": "SampleTaken", "sample": {"candidate": "zfs"}}', "'zfs' is not in the plan"),
         (b'{"type": "DoubtRaised", "doubt": {"code": 1, "text": ""}}', "doubt.code: Expected .str., got .int."),
         (b'{"at_s": NaN}', "not JSON"),
         (b'{"at_s": ' + b"9" * 5000 + b"}", "out of range"),

@@ -71,10 +71,7 @@ def whole_result() -> Result:
         result.plan.target, path="/mnt", number="8:1", identifier="Z84WXYZ1", others=(Member("/mnt", 1, "ext4", "8:2"),)
     )
     left_out = (LeftOut("zfs", "A reason.", "package"),)
-    beside = (dataclasses.replace(result.plan.candidates[0], name="beside"),)
-    plan = dataclasses.replace(
-        result.plan, drive=drive, target=target, losses=("a loss",), left_out=left_out, beside=beside
-    )
+    plan = dataclasses.replace(result.plan, drive=drive, target=target, losses=("a loss",), left_out=left_out)
     candidate = plan.candidates[-1].name
     environment = dataclasses.replace(result.environment, host="host")
     left = _("{left} `fswizard clean` removes what is left.", left="/mnt/x/fswizard-1 could not be removed.")
