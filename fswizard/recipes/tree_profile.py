@@ -8,8 +8,8 @@ import os
 import random
 import stat
 import zlib
-from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from statistics import fmean
@@ -59,8 +59,8 @@ class TreeProfile:
     """Sizes of the regular files in bytes."""
     directories: list[tuple[int, int]] = field(default_factory=list)
     """Number of files in each directory, and its depth; that of the top directory is 0."""
-    random_shares: dict[int, list[float]] = field(default_factory=dict)
-    """Compressed size over size of some files, by the bit length of their size."""
+    random_shares: dict[int, float] = field(default_factory=dict)
+    """Mean of compressed size over size of some files, by the bit length of their size."""
 
 
 def scan(directory: Path) -> TreeProfile:
@@ -68,48 +68,41 @@ def scan(directory: Path) -> TreeProfile:
 
     Raises UsageError if it cannot be read or has no files.
     """
-    profile, sampled, dice = TreeProfile(), dict[int, list[str]](), random.Random(SEED)
-    counts = Counter[int]()
     try:
         device = directory.stat().st_dev
         os.scandir(directory).close()
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or _("not a valid directory name")
         raise UsageError(f"{safe(str(directory))}: {reason}.", _("Name a directory that you can read.")) from error
-    waiting = [(str(directory), 0)]
-    while waiting:
-        path, depth = waiting.pop()
+    profile, dice = TreeProfile(), random.Random(SEED)
+    counts, sampled = Counter[int](), defaultdict[int, list[str]](list)
+    for path, below, names in os.walk(directory):
+        if not os.path.lexists(path) or os.lstat(path).st_dev != device:
+            below.clear()
+            continue
         before = len(profile.sizes)
-        try:
-            entries = list(os.scandir(path))
-        except OSError:
-            entries = []
-        for entry in entries:
+        for file in (os.path.join(path, name) for name in names):
             try:
-                status = entry.stat(follow_symlinks=False)
+                status = os.lstat(file)
             except OSError:
                 continue  # it has just been deleted
-            if status.st_dev != device:
-                continue
-            if stat.S_ISDIR(status.st_mode):
-                waiting.append((entry.path, min(depth + 1, DEEPEST)))
-            elif stat.S_ISREG(status.st_mode):
+            if stat.S_ISREG(status.st_mode):
                 profile.sizes.append(status.st_size)
                 kind = status.st_size.bit_length()
                 counts[kind] += 1
                 # A few files of each size are kept, all with the same probability.
-                chosen = sampled.setdefault(kind, [])
-                if len(chosen) < SAMPLED_FILES:
-                    chosen.append(entry.path)
+                if len(sampled[kind]) < SAMPLED_FILES:
+                    sampled[kind].append(file)
                 elif (index := dice.randrange(counts[kind])) < SAMPLED_FILES:
-                    chosen[index] = entry.path
-        profile.directories.append((len(profile.sizes) - before, depth))
+                    sampled[kind][index] = file
+        depth = len(Path(path).relative_to(directory).parts)
+        profile.directories.append((len(profile.sizes) - before, min(depth, DEEPEST)))
     if not profile.sizes:
         text = _("{path}: it contains no files.", path=safe(str(directory)))
         raise UsageError(text, _("Name a directory that contains files."))
     for kind, paths in sampled.items():
         shares = [share for path in paths if (share := _random_share(path, dice)) is not None]
-        profile.random_shares[kind] = shares or [0.5]
+        profile.random_shares[kind] = fmean(shares or [0.5])
     return profile
 
 
@@ -118,71 +111,49 @@ def recipe_text(profile: TreeProfile) -> str:
     """A recipe in TOML for a generated tree with the same distribution, scaled down if it is too large."""
     total_bytes, most = sum(profile.sizes), max(len(profile.sizes), len(profile.directories))
     scale = max(1, math.ceil(most / MOST_FILES), math.ceil(total_bytes / MOST_BYTES))
-    shape = shape_of(profile, scale)
+    sizes, directories = _quantiles(sorted(profile.sizes)), _quantiles(sorted(profile.directories))
+    shape = TreeShape(
+        sizes=tuple(sizes),
+        random_shares=tuple(round(profile.random_shares[size.bit_length()], 2) for size in sizes),
+        directories=max(1, round(len(profile.directories) / scale)),
+        files_in_directory=tuple(files for files, _ in directories),
+        depths=tuple(depth for _, depth in directories),
+    )
     files, bytes_ = max(1, round(len(profile.sizes) / scale)), max(1, round(total_bytes / scale))
     jobs = [TreeJob(operation, "own", files, bytes_, shape) for operation, *__ in WORKLOADS]
     trial_s = sum(expected_s(job, prepares=False) for job in jobs) + 2.0
     minutes = max(3, math.ceil(2 * 9 * trial_s / 60))  # twice the time of three rounds of three candidates
     image = max(2, math.ceil(room(jobs) / 0.75 / IMAGE_STEP_BYTES)) * IMAGE_STEP_BYTES
-    once = f"all of it, {files:,} files" if scale == 1 else f"one in {scale:,}, that is {files:,} files"
-    lines = [
-        f"# Made from a directory with {len(profile.sizes):,} files in {len(profile.directories):,} directories,",
-        f"# {size_text(total_bytes)} in total: {once}.",
-        "# Sizes, compressibility, depths and files in a directory are kept; names are not.",
-        f"# A candidate writes about {size_text(sum(writes_bytes(job, prepares=False) for job in jobs))} a round.",
-        "schema = 1",
-        'name = "my-files"',
-        f'title = "{N_("My own files")}"',
-        f'why = "{N_("Files like mine: copied, deleted, packed, searched and read.")}"',
-        f"minutes = {minutes}",
-        f'image = "{binary_size_text(image)}"',
-        'candidates = ["ext4", "xfs", "btrfs"]',
-    ]
+    text = f"""\
+# Made from a directory with {len(profile.sizes):,} files in {len(profile.directories):,} directories,
+# {size_text(total_bytes)} in total: one in {scale:,}, that is {files:,} files.
+# Sizes, compressibility, depths and files in a directory are kept; names are not.
+# A candidate writes about {size_text(sum(writes_bytes(job, prepares=False) for job in jobs))} a round.
+schema = 1
+name = "my-files"
+title = "{N_("My own files")}"
+why = "{N_("Files like mine: copied, deleted, packed, searched and read.")}"
+minutes = {minutes}
+image = "{binary_size_text(image)}"
+candidates = ["ext4", "xfs", "btrfs"]
+"""
     for operation, what, why in WORKLOADS:
-        lines += [
-            "",
-            "[[workload]]",
-            f'name = "{operation}"',
-            f'title = "{what}"',
-            f'engine = "{TreeJob.engine}"',
-            f'metric = "{DURATION.name}"',
-            f'why = "{why}"',
-            f'operation = "{operation}"',
-            'shape = "own"',
-            f"files = {files}",
-            f'total = "{bytes_}"',
-        ]
-    lines += [
-        "",
-        "# Quantiles in equal steps; the sum of the largest few makes up for those between them.",
-        "[tree]",
-        *(f"{key} = {list(value) if isinstance(value, tuple) else value}" for key, value in asdict(shape).items()),
-    ]
-    return "\n".join(lines) + "\n"
-
-
-def shape_of(profile: TreeProfile, scale: int = 1) -> TreeShape:
-    """The shape of a tree with one in `scale` of the directories."""
-    sizes, directories = _quantiles(sorted(profile.sizes)), _quantiles(sorted(profile.directories))
-    return TreeShape(
-        sizes=tuple(sizes),
-        random_shares=tuple(round(share, 2) for share in _random_shares(profile, sizes)),
-        directories=max(1, round(len(profile.directories) / scale)),
-        files_in_directory=tuple(files for files, _ in directories),
-        depths=tuple(depth for _, depth in directories),
-    )
-
-
-def _random_shares(profile: TreeProfile, sizes: Sequence[int]) -> Iterator[float]:
-    """Incompressible share for each size, cycling through sampled files of about that size; for the last size, the
-    mean."""
-    kinds = [size.bit_length() for size in sizes[:-1]]
-    for kind, many in Counter(kinds).items():  # the sizes are sorted
-        shares = sorted(profile.random_shares[kind])
-        yield from (shares[int((at + 0.5) / many * len(shares))] for at in range(many))
-    largest = [size for size in profile.sizes if size >= sizes[-2]]
-    left = sum(size * fmean(profile.random_shares[size.bit_length()]) for size in largest)
-    yield left / sum(largest) if any(largest) else 0.0
+        text += f"""
+[[workload]]
+name = "{operation}"
+title = "{what}"
+engine = "{TreeJob.engine}"
+metric = "{DURATION.name}"
+why = "{why}"
+operation = "{operation}"
+shape = "own"
+files = {files}
+total = "{bytes_}"
+"""
+    text += "\n# Quantiles in equal steps; the sum of the largest few makes up for those between them.\n[tree]\n"
+    for key, value in asdict(shape).items():
+        text += f"{key} = {list(value) if isinstance(value, tuple) else value}\n"
+    return text
 
 
 def _quantiles(values: Sequence[T]) -> list[T]:
@@ -190,7 +161,7 @@ def _quantiles(values: Sequence[T]) -> list[T]:
 
 
 def _random_share(path: str, dice: random.Random) -> float | None:
-    """Compressed size of two parts of a file, over their size; None if it cannot be read.
+    """Compressed size of a part of a file, over its size; None if it cannot be read.
 
     The access time is preserved if that is permitted.
     """
@@ -200,17 +171,9 @@ def _random_share(path: str, dice: random.Random) -> float | None:
             descriptor = os.open(path, flags | os.O_NOATIME)
         except PermissionError:  # only a file's owner may ask for that
             descriptor = os.open(path, flags)
+        with open(descriptor, "rb", buffering=0) as file:
+            file.seek(dice.randrange(max(1, os.stat(descriptor).st_size // CHUNK_BYTES)) * CHUNK_BYTES)
+            chunk = file.read(CHUNK_BYTES)
     except OSError:
         return None
-    try:
-        status = os.fstat(descriptor)
-        if not stat.S_ISREG(status.st_mode):
-            return None
-        starts = {dice.randrange(max(1, status.st_size // CHUNK_BYTES)) for _ in range(2)}
-        chunks = [os.pread(descriptor, CHUNK_BYTES, start * CHUNK_BYTES) for start in starts]
-    except OSError:
-        return None
-    finally:
-        os.close(descriptor)
-    left = sum(min(len(chunk), len(zlib.compress(chunk))) for chunk in chunks)
-    return left / sum(map(len, chunks)) if any(chunks) else None
+    return min(1.0, len(zlib.compress(chunk)) / len(chunk)) if chunk else None

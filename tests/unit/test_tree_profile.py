@@ -137,7 +137,7 @@ def test_what_cannot_be_looked_at_is_wrong_usage(name: str, tmp_path: Path) -> N
 
 
 def text() -> str:
-    return tree_profile.recipe_text(tree_profile.TreeProfile([1, 1], [(2, 0)], {1: [0.5]}))
+    return tree_profile.recipe_text(tree_profile.TreeProfile([1, 1], [(2, 0)], {1: 0.5}))
 
 
 TREE = """
