@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import math
 import statistics
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 from fswizard.model.events import Event, SampleTaken, SeriesRecorded, Step, StepFailed, StepProgressed, StepStarted
 from fswizard.model.metrics import DURATION, RETURNED
 from fswizard.model.plan import Plan
 from fswizard.model.recipe import Workload
-from fswizard.model.result import Failure, Result, Sample, ThroughputSeries
+from fswizard.model.result import Failure, Sample, ThroughputSeries
 
 POINTS = 64
 """Maximum length of a curve: a run of ten hours takes no more memory than twelve rounds of seconds."""
@@ -54,6 +52,13 @@ class Measurement:
     figure: float | None = None
     """Figure of the workload's metric; None while it is being measured, or if it failed."""
     failed: bool = False
+
+    def recorded(self, series: ThroughputSeries) -> Measurement:
+        """The measurement with the curve of `series`, unless its progress has given a finer one."""
+        curve = self.curve
+        for rate in () if curve.means else series.rates:
+            curve = curve.plus(rate, series.unit)
+        return replace(self, curve=curve)
 
 
 Trial = tuple[int, str]
@@ -121,17 +126,9 @@ class Race:
     lanes: tuple[Lane, ...] = ()
 
     @classmethod
-    def of(cls, plan: Plan, earlier: Result | None = None) -> Race:
-        """The state before the first event; `earlier` is the run that this one resumes."""
-        race = cls(tuple(Lane(workload) for workload in plan.recipe.workloads))
-        if earlier is None:
-            return race
-        planned = {"", *(candidate.name for candidate in plan.candidates)}
-        for sample in earlier.samples:
-            race = race.after(SampleTaken(0.0, sample)) if sample.candidate in planned else race
-        for series in earlier.throughput_series:
-            race = race.after(SeriesRecorded(0.0, series)) if series.candidate in planned else race
-        return race
+    def of(cls, plan: Plan) -> Race:
+        """The state before the first event."""
+        return cls(tuple(Lane(workload) for workload in plan.recipe.workloads))
 
     @property
     def trials(self) -> tuple[Trial, ...]:
@@ -143,54 +140,33 @@ class Race:
         race = self
         match event:
             case StepStarted(step=new) if measures(new):
-                race = self._with(new, curve=Curve())
+                race = self._with(new, lambda known: replace(known, curve=Curve()))
             case StepProgressed(step=number, rate=float(rate), rate_unit=unit, preparing=False):
                 if step is not None and step.number == number and measures(step):
-                    race = self._with(step, curve=self._measurement(step).curve.plus(rate, unit))
+                    race = self._with(step, lambda known: replace(known, curve=known.curve.plus(rate, unit)))
             case SampleTaken(sample=sample) if sample.primary and sample.status == "ok":
                 if sample.candidate:
-                    return self._with(sample, figure=sample.value)
+                    return self._with(sample, lambda known: replace(known, figure=sample.value))
                 lanes = (replace(x, bare=sample.value) if x.workload.name == sample.workload else x for x in self.lanes)
                 race = Race(tuple(lanes))
             case SeriesRecorded(series=series) if series.candidate:
-                curve = self._measurement(series).curve
-                for rate in () if curve.means else series.rates:
-                    curve = curve.plus(rate, series.unit)
-                race = self._with(series, curve=curve)
+                race = self._with(series, lambda known: known.recorded(series))
             case StepFailed(failure=failure) if failure.round and failure.workload:
-                race = self._with(failure, failed=True)
+                race = self._with(failure, lambda known: replace(known, failed=True))
         return race
 
-    def standing(self, baseline: str, discarded: Collection[int]) -> dict[str, float]:
-        """Speed of each candidate relative to the baseline, best first, over their common workloads and rounds.
-
-        Weighted geometric mean of medians, for display before the analysis of the first round.
-        """
-        logs: dict[str, float] = {}
-        weights: dict[str, float] = {}
-        for lane in self.lanes:
-            figures = lane.figures(discarded)
-            base, weight = lane.speed(figures.get(baseline)), lane.workload.weight
-            for name, figure in figures.items() if base and weight else ():
-                logs[name] = logs.get(name, 0.0) + weight * math.log(lane.speed(figure) / base)
-                weights[name] = weights.get(name, 0.0) + weight
-        means = {name: math.exp(total / weights[name]) for name, total in logs.items()}
-        return dict(sorted(means.items(), key=lambda item: -item[1]))
-
-    def _measurement(self, news: Step | ThroughputSeries) -> Measurement:
-        measurements = next((lane.measurements for lane in self.lanes if lane.workload.name == news.workload), {})
-        return measurements.get((news.round, news.candidate), Measurement())
-
-    def _with(self, news: Step | Sample | ThroughputSeries | Failure, **changes: Any) -> Race:
-        """The race with changes to the measurement of `news`, which is created if necessary."""
+    def _with(
+        self, news: Step | Sample | ThroughputSeries | Failure, change: Callable[[Measurement], Measurement]
+    ) -> Race:
+        """The race with a change to the measurement of `news`, which is created if necessary."""
         trial, lanes = (news.round, news.candidate), list(self.lanes)
         for number, lane in enumerate(lanes):
             if lane.workload.name == news.workload:
-                measurement = replace(lane.measurements.get(trial, Measurement()), **changes)
-                lanes[number] = replace(lane, measurements={**lane.measurements, trial: measurement})
+                changed = change(lane.measurements.get(trial, Measurement()))
+                lanes[number] = replace(lane, measurements={**lane.measurements, trial: changed})
         return Race(tuple(lanes))
 
 
-def measures(step: Step | None) -> bool:
+def measures(step: Step) -> bool:
     """Whether the step measures a candidate at a workload."""
-    return step is not None and step.stage == "workload" and bool(step.round and step.candidate)
+    return step.stage == "workload" and bool(step.round and step.candidate)

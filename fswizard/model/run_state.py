@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from fswizard.errors import FswizardError, RunFailed
-from fswizard.language import N_, _
+from fswizard.language import _
 from fswizard.model.analysis import Analysis, MoreTime, Ratio
 from fswizard.model.estimates import Outlook, expected, looked_at, outlook, round_bytes
 from fswizard.model.events import (
@@ -31,11 +31,9 @@ from fswizard.model.events import (
 )
 from fswizard.model.metrics import FIRST_LOOK_RATE
 from fswizard.model.plan import Plan
-from fswizard.model.race import Race, measures
+from fswizard.model.race import Measurement, Race, measures
 from fswizard.model.result import Environment, Outcome, Result
 
-SERIES = 600
-"""Maximum length of `RunState.rates`."""
 LOG_ENTRIES = 2000
 LOG_OUTPUT = 20_000
 """Number of characters retained of a program's output: its end, which is the most informative part."""
@@ -58,8 +56,7 @@ class LogNote:
         return f"{self.candidate}: {_(self.text)}" if self.candidate else _(self.text)
 
 
-LogEntry = CommandStarted | CommandFinished | LogNote
-"""A running program, a finished one, or a note."""
+LogEntry = CommandFinished | LogNote
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,26 +76,17 @@ class RunState:
     step: Step | None = None
     progress: StepProgressed | None = None
     """Latest progress of the step; None before any."""
-    rate_unit: str = "B/s"
-    rates: tuple[float, ...] = ()
-    """Throughput of the step `measured`, oldest first."""
-    measured: int = 0
-    """Number of the last step with throughput, which may have ended."""
     run_fraction: float = 0.0
     """Completed share of the whole run, 0 to 1, assuming that it takes all its time."""
     analysis: Analysis | None = None
     first_look: Mapping[str, float] = field(default_factory=dict)
     """Bytes per second by candidate in the first look; empty without one."""
-    order_before: tuple[str, ...] = ()
-    """Candidates in their order a round earlier, best first."""
     more: MoreTime | None = None
+    command: CommandStarted | None = None
+    """The program that was started last, while it runs."""
     log: tuple[LogEntry, ...] = ()
     rounds_began_s: float | None = None
-    """Time of the first step of a round since the run was started or resumed; None before it."""
-    trial: tuple[int, str] = (0, "")
-    """Round and candidate of the last trial."""
-    trials: int = 0
-    """Number of trials begun since the run was started or resumed."""
+    """Time of the first trial since the run was started or resumed; None before it."""
     before_bytes: float = 0.0
     """Bytes written by the devices in rounds before the run was resumed."""
     ended: RunEnded | None = None
@@ -107,8 +95,7 @@ class RunState:
     @classmethod
     def of(cls, plan: Plan, earlier: Result | None = None) -> RunState:
         """The state before the first event; `earlier` is the run that this one resumes."""
-        result = earlier or Result(Environment("", ""), plan)
-        return cls(plan, result, expected(plan, earlier), Race.of(plan, result), before_bytes=result.counted_bytes)
+        return cls(plan, earlier or Result(Environment("", ""), plan), expected(plan, earlier), Race.of(plan))
 
     @property
     def elapsed_s(self) -> float:
@@ -129,8 +116,9 @@ class RunState:
     def problem(self) -> FswizardError | None:
         """Why the run failed; None unless it did."""
         ended = self.ended
-        failed = ended is not None and ended.outcome in ("failed", "killed")
-        return RunFailed(_(ended.text), _(ended.hint), ended.details) if ended and failed else None
+        if ended is None or ended.outcome not in ("failed", "killed"):
+            return None
+        return RunFailed(_(ended.text), _(ended.hint), ended.details)
 
     @property
     def fraction(self) -> float | None:
@@ -140,24 +128,28 @@ class RunState:
     @property
     def measuring_step(self) -> Step | None:
         """The current step if it measures a candidate, else None."""
-        return self.step if measures(self.step) else None
+        return self.step if self.step and measures(self.step) else None
+
+    @property
+    def measurement(self) -> Measurement:
+        """What the current step has measured so far; empty if it does not measure a candidate."""
+        step = self.measuring_step
+        for lane in self.race.lanes:
+            if step and lane.workload.name == step.workload:
+                return lane.measurements.get((step.round, step.candidate), Measurement())
+        return Measurement()
 
     @property
     def standing(self) -> tuple[Ratio, ...]:
-        """One ratio per candidate, best first, including candidates without figures."""
+        """One ratio per candidate, best first; 0 for candidates without figures."""
         judged = self.analysis.standing if self.analysis else ()
         names = {ratio.candidate for ratio in judged}
         failed = {failure.candidate: failure.text for failure in self.result.failures}
-        baseline = self.plan.baseline
-        so_far = {} if judged else self.race.standing(baseline, self.result.discarded_rounds)
-        so_far.setdefault(baseline, 1.0)
         waiting = []
         for name in (candidate.name for candidate in self.plan.candidates if candidate.name not in names):
-            ratio = Ratio(name, baseline, "", so_far.get(name, 0.0))
-            if name in failed:
-                ratio = replace(ratio, ratio=0.0, verdict="failed", text=failed[name])
-            waiting.append(ratio)
-        return (*judged, *sorted(waiting, key=lambda ratio: -ratio.ratio))
+            ratio = Ratio(name, self.plan.baseline, "", 0.0, text=failed.get(name, ""))
+            waiting.append(replace(ratio, verdict="failed") if name in failed else ratio)
+        return (*judged, *waiting)
 
     @property
     def alive(self) -> int:
@@ -167,128 +159,104 @@ class RunState:
         gone = {failure.candidate for failure in self.result.failures}
         return sum(name not in gone for name in self.result.candidates_left)
 
-    def out(self, candidate: str) -> str:
-        """Why a candidate is no longer measured, in a word; empty if it still is."""
+    def dropped(self, candidate: str) -> bool:
+        """Whether a candidate is no longer measured although it did not fail."""
         failed = any(failure.candidate == candidate for failure in self.result.failures)
-        return N_("dropped") if candidate not in self.result.candidates_left and not failed else ""
+        return candidate not in self.result.candidates_left and not failed
 
     def after(self, event: Event) -> RunState:
         """The state after `event`. Pure."""
         race = self.race.after(event, self.step)
         state = replace(self, at_s=event.at_s, result=fold(self.result, (event,)), race=race)
         match event:
-            case StepProgressed():
-                state = state._progressed(event)
             case RunStarted():
                 state = state._started(event)
             case AmountsChosen(amounts=amounts):
                 plan = replace(state.plan.with_amounts(amounts), preparation_s=state.elapsed_s)
                 state = replace(state, plan=plan, outlook=expected(plan, looked=True))
-            case StepStarted():
-                state = state._began(event.step)
+            case StepStarted(step=step):
+                first = state.rounds_began_s is None and step.round and step.candidate
+                began_s = event.at_s if first else state.rounds_began_s
+                state = replace(state, step=step, progress=None, rounds_began_s=began_s)
+            case StepProgressed():
+                share = max(state.run_fraction, state.outlook.share(state.elapsed_s))
+                text = event.text or (state.progress.text if state.progress else "")
+                state = replace(state, progress=replace(event, text=text), run_fraction=share)
             case CommandStarted():
-                state = state._logged(event)
+                state = replace(state, command=event)
             case CommandFinished():
-                state = state._finished(event)
+                state = replace(state, command=None)
             case SampleTaken(sample=sample) if sample.metric == FIRST_LOOK_RATE.name:
                 rates = {**state.first_look, sample.candidate: sample.value}
                 ahead = expected(looked_at(state.plan, rates.values()), looked=True)
                 state = replace(state, first_look=rates, outlook=ahead)
-            case RatioUpdated(_, analysis, more):
-                before = tuple(ratio.candidate for ratio in self.standing) if self.analysis else ()
-                state = replace(state, analysis=analysis, more=more, order_before=before)
+            case RatioUpdated(analysis=analysis, more=more):
+                state = replace(state, analysis=analysis, more=more)
             case RoundFinished():
                 state = state._round_over()
             case RunEnded(outcome=outcome):
                 share = 1.0 if outcome in ("finished", "time-up", "budget-used") else state.run_fraction
                 state = replace(state, ended=event, run_fraction=share)
-        note = _note(event)
-        return state._logged(note) if note else state
+        entry = _entry(event)
+        return replace(state, log=(*state.log[-LOG_ENTRIES + 1 :], entry)) if entry else state
 
     def _started(self, event: RunStarted) -> RunState:
         """Apply the start or resumption of the run: its limits count from here."""
-        plan, result = event.plan, self.result
-        if not result.environment.started:
-            return replace(self, plan=plan, result=replace(result, environment=event.environment, plan=plan),
-                           outlook=expected(plan), race=Race.of(plan), began_s=event.at_s)  # fmt: skip
+        resumed = bool(self.result.environment.started)
+        result = self.result if resumed else Result(event.environment, event.plan)
         return replace(
             self,
-            plan=plan,
-            outlook=expected(plan, result),
+            plan=event.plan,
+            result=result,
+            outlook=expected(event.plan, result if resumed else None),
             began_s=event.at_s,
             run_fraction=0.0,
             rounds_began_s=None,
-            trial=(0, ""),
-            trials=0,
             before_bytes=result.counted_bytes,
             ended=None,
         )
 
-    def _began(self, step: Step) -> RunState:
-        """Apply the beginning of a step, which may begin a trial."""
-        state, trial = replace(self, step=step, progress=None), (step.round, step.candidate)
-        if not all(trial) or trial == self.trial:
-            return state
-        began_s = self.at_s if self.rounds_began_s is None else self.rounds_began_s
-        return replace(state, trial=trial, rounds_began_s=began_s, trials=self.trials + 1)
-
-    def _progressed(self, event: StepProgressed) -> RunState:
-        share = max(self.run_fraction, self.outlook.share(self.elapsed_s))
-        text = event.text or (self.progress.text if self.progress else "")
-        state = replace(self, progress=replace(event, text=text), run_fraction=share)
-        if event.rate is None:
-            return state
-        goes_on = (self.measured, self.rate_unit) == (event.step, event.rate_unit)
-        rates = (*(self.rates[-SERIES + 1 :] if goes_on else ()), event.rate)
-        return replace(state, rates=rates, measured=event.step, rate_unit=event.rate_unit)
-
-    def _finished(self, event: CommandFinished) -> RunState:
-        """Apply the end of a program: in the log it replaces the start of that program."""
-        done = replace(event, output=event.output[-LOG_OUTPUT:])
-        for number in reversed(range(len(self.log))):
-            entry = self.log[number]
-            if isinstance(entry, CommandStarted) and entry.argv == event.argv:
-                return replace(self, log=(*self.log[:number], done, *self.log[number + 1 :]))
-        return self._logged(done)
-
     def _round_over(self) -> RunState:
         """Update the estimate of the whole run from its trials so far."""
-        if self.rounds_began_s is None or not self.trials:
+        began_s, plan, result = self.rounds_began_s, self.plan, self.result
+        if began_s is None:
             return self
-        plan, result = self.plan, self.result
+        samples = (sample for sample in result.samples if sample.candidate and sample.at_s > began_s)
+        trials = len({(sample.round, sample.candidate) for sample in samples})
+        if not trials:
+            return self
         candidates = result.candidates_left
         counted_bytes = result.counted_bytes - self.before_bytes
         ahead = outlook(
             plan,
             result.whole_rounds,
-            round_s=len(candidates) * (self.at_s - self.rounds_began_s) / self.trials,
+            round_s=len(candidates) * (self.at_s - began_s) / trials,
             round_bytes=round_bytes(plan, result, candidates),
             elapsed_s=self.elapsed_s,
-            written_bytes=plan.filled_bytes + (counted_bytes or self.trials * plan.writes_bytes_per_trial),
+            written_bytes=plan.filled_bytes + (counted_bytes or trials * plan.writes_bytes_per_trial),
         )
         return replace(self, outlook=ahead)
 
-    def _logged(self, entry: LogEntry) -> RunState:
-        return replace(self, log=(*self.log[-LOG_ENTRIES + 1 :], entry))
 
-
-def _note(event: Event) -> LogNote | None:
-    """The log entry for an event, except for events of programs."""
-    note = None
+def _entry(event: Event) -> LogEntry | None:
+    """The log entry for an event; None for events that are not logged."""
+    entry: LogEntry | None = None
     match event:
+        case CommandFinished(output=output):
+            entry = replace(event, output=output[-LOG_OUTPUT:])
         case StepStarted(step=step):
-            note = LogNote("step", step.title, candidate=step.candidate)
+            entry = LogNote("step", step.title, candidate=step.candidate)
         case RatioUpdated(analysis=analysis):
-            note = LogNote("round", _("round {round} is complete", round=analysis.rounds))
+            entry = LogNote("round", _("round {round} is complete", round=analysis.rounds))
         case DoubtRaised(doubt=doubt):
-            note = LogNote("doubt", doubt.text)
+            entry = LogNote("doubt", doubt.text)
         case StepFailed(failure=failure):
-            note = LogNote("failed", failure.text, failure.details[-LOG_OUTPUT:], failure.candidate)
-        case StepSkipped(_, step, reason):
-            note = LogNote("skipped", reason, candidate=step.candidate)
-        case RoundDiscarded(_, number, reason):
+            entry = LogNote("failed", failure.text, failure.details[-LOG_OUTPUT:], failure.candidate)
+        case StepSkipped(step=step, reason=reason):
+            entry = LogNote("skipped", reason, candidate=step.candidate)
+        case RoundDiscarded(round=number, reason=reason):
             text = _("round {round} does not count: {reason}", round=number, reason=_(reason))
-            note = LogNote("discarded", text)
+            entry = LogNote("discarded", text)
         case RunEnded(text=text):
-            note = LogNote("end", text)
-    return note
+            entry = LogNote("end", text)
+    return entry

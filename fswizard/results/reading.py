@@ -68,8 +68,9 @@ def event_in(line: bytes) -> Event:
 def _event(data: dict[str, Any]) -> Event | None:
     """The event in the JSON object of a line; None if this version knows no such event."""
     kind = getattr(events, str(data.get("type")), None)
-    known = isinstance(kind, type) and issubclass(kind, Event)
-    return from_json(kind, {"at_s": 0.0, **data}) if known else None
+    if not (isinstance(kind, type) and issubclass(kind, Event)):
+        return None
+    return from_json(kind, {"at_s": 0.0, **data})
 
 
 @contextmanager

@@ -12,7 +12,6 @@ from textual.content import Content
 from textual.widgets import RichLog
 
 from fswizard.language import N_, _, p_
-from fswizard.model.events import CommandFinished, CommandStarted
 from fswizard.model.run_state import LogEntry, LogNote
 from fswizard.model.units import duration_text
 from fswizard.tui.drawing import text
@@ -63,17 +62,16 @@ class LogScreen(Window[None]):
         self.set_interval(0.5, self._fill)
 
     def _fill(self) -> None:
-        """Write new entries; a program is written once it has ended, with its output."""
+        """Write new entries, and the command of the program that is running."""
         state, new = self._run.state, list[LogEntry]()
         for entry in reversed(state.log):
             if entry is self._last:
                 break
             new.append(entry)
-        self.log_view.border_subtitle = ""
+        running = state.command if not state.ended else None
+        command = f"{p_('program', 'running')}: {shlex.join(running.argv)}" if running else ""
+        self.log_view.border_subtitle = text(command)
         for entry in reversed(new):
-            if isinstance(entry, CommandStarted) and not state.ended:
-                self.log_view.border_subtitle = text(f"{p_('program', 'running')}: {shlex.join(entry.argv)}")
-                break
             self._last = entry
             follows = self.log_view.is_vertical_scroll_end
             self.log_view.write(as_rich(self, _written(entry)), expand=True, scroll_end=follows)
@@ -85,9 +83,7 @@ def _written(entry: LogEntry) -> Content:
         glyph, style = MARKS[entry.kind]
         return text((f"{glyph} ", style), entry.display_text, (f"\n{entry.details}".rstrip(), "$muted"))
     mark = ("# ", "$text-warning") if entry.as_root else ("$ ", "$text-success")
-    ended, style, output = p_("of a command", "running"), "$muted", ""
-    if isinstance(entry, CommandFinished):
-        ended = _("exit {code} after {duration}", code=entry.exit_code, duration=duration_text(entry.seconds))
-        style = "$text-error" if entry.exit_code else "$muted"
-        output = f"\n{entry.output.expandtabs(4)}".rstrip()
+    ended = _("exit {code} after {duration}", code=entry.exit_code, duration=duration_text(entry.seconds))
+    style = "$text-error" if entry.exit_code else "$muted"
+    output = f"\n{entry.output.expandtabs(4)}".rstrip()
     return text(mark, (shlex.join(entry.argv), "bold"), (f"  {ended}", style), output)

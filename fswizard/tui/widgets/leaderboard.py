@@ -21,14 +21,14 @@ ONE_LINE, NAME, VERDICT = 60, 19, 17
 
 
 class Leaderboard(Lines):
-    """Candidates, best first. Before the first round: results of the first look in the order of the plan."""
+    """Candidates, best first. Until the first round is over: the first look in the order of the plan."""
 
     def draw(self, state: RunState, width: int, height: int) -> list[Content]:
         title, rounds = _("Leaderboard"), state.analysis.rounds if state.analysis else 0
         if rounds:
             title = n_("Leaderboard after {count} round", "Leaderboard after {count} rounds", rounds)
         appearances, ratios = appearances_of(state.plan), state.standing
-        first_look = state.first_look if not state.race.trials else {}
+        first_look = state.first_look if not rounds else {}
         if first_look:
             title = _("First look")
             ratios = tuple(Ratio(name, "", "", first_look.get(name, 0.0)) for name in appearances)
@@ -38,9 +38,13 @@ class Leaderboard(Lines):
         lines = [text(("─", "$line"), (title, "bold $muted"), (rule, "$line"))]
         for rank, ratio in enumerate(ratios):
             appearance = appearances[ratio.candidate]
-            style = "$muted strike" if state.out(ratio.candidate) else f"bold {appearance.ink}"
-            number = "" if first_look else _rank(state, ratio, rank)
-            name = text(number, (f" {swatch(appearance.texture)} ", appearance.ink), (ratio.candidate, style))
+            style = "$muted strike" if state.dropped(ratio.candidate) else f"bold {appearance.ink}"
+            number = (f"{rank + 1} ", "bold") if ratio.ratio > 0 else ("– ", "$muted")
+            name = text(
+                "" if first_look else number,
+                (f" {swatch(appearance.texture)} ", appearance.ink),
+                (ratio.candidate, style),
+            )
             verdict = _verdict(state, ratio)
             if first_look:
                 verdict = text(figure_text(ratio.ratio, "B/s") if ratio.ratio else "–")
@@ -64,22 +68,12 @@ def _bar(ratio: Ratio, whole: float, ink: str, width: int) -> Content:
     return text((bar, f"{ink} on $panel"), (" " * (width - high), "on $panel"))
 
 
-def _rank(state: RunState, ratio: Ratio, rank: int) -> Content:
-    """Rank, and whether it rose or fell in the last round."""
-    if ratio.ratio <= 0:
-        return text(("– ", "$muted"))
-    before = state.order_before
-    moved = before.index(ratio.candidate) - rank if ratio.candidate in before else 0
-    arrow = ("↑", "$text-success") if moved > 0 else ("↓", "$text-error")
-    return text((f"{rank + 1}", "bold"), arrow if moved else " ")
-
-
 def _verdict(state: RunState, ratio: Ratio) -> Content:
     """The proven result compared with the baseline."""
     if ratio.verdict == "failed":
         return signed("failed")
-    if out := state.out(ratio.candidate):
-        return text((f"✂ {_(out)}", "$muted"))
+    if state.dropped(ratio.candidate):
+        return text((f"✂ {_('dropped')}", "$muted"))
     if ratio.candidate == state.plan.baseline:
         return text((f"◆ {_('baseline')}", "$muted"))
     if ratio.ratio <= 0:

@@ -22,15 +22,14 @@ class Rates(Lines):
     """Three figures, with the throughput as a curve below them, or at their right if there are only two lines."""
 
     def draw(self, state: RunState, width: int, height: int) -> list[Content]:
-        """The lines for a state. A finished curve remains, fainter, until the next one."""
+        """The lines for a state."""
         step, progress = state.step, state.progress
         rate, latency_s, worst_s = None, None, None
         if progress:
             rate, latency_s, worst_s = progress.rate, progress.latency_s, progress.worst_latency_s
-        going = step is not None and state.measured == step.number
         ink = appearances_of(state.plan)[step.candidate].ink if step and step.candidate else "$text-primary"
         figures = {
-            p_("rate", "now"): "–" if rate is None else figure_text(rate, state.rate_unit),
+            p_("rate", "now"): figure_text(rate, progress.rate_unit) if progress and rate is not None else "–",
             _("latency"): "–" if latency_s is None else seconds_text(latency_s),
             p_("latency", "worst"): "–" if worst_s is None else seconds_text(worst_s),
         }
@@ -40,8 +39,9 @@ class Rates(Lines):
         ]
         inline = height == len(rows)
         room = width - FIGURE * len(figures) if inline else width
-        rates = state.rates or (0.0,)
-        top, share = max(rates) or 1.0, state.fraction if going and state.fraction else 1.0
-        curve = area(tuple(rate / top for rate in rates), share * room, height if inline else height - len(rows))
-        drawn = [text((row, ink if going else "$line")) for row in curve if state.rates]
+        rates = state.measurement.curve.means
+        top = max(rates, default=0.0) or 1.0
+        heights = tuple(rate / top for rate in rates) or (0.0,)
+        curve = area(heights, (state.fraction or 1.0) * room, height if inline else height - len(rows))
+        drawn = [text((row, ink)) for row in curve if rates]
         return [row + part for row, part in zip_longest(rows, drawn, fillvalue=Content(""))] if inline else rows + drawn
