@@ -150,10 +150,10 @@ class Analysis:
 
     def at_workload(self, candidate: str, other: str, workload: str) -> Ratio | None:
         """Ratio of two candidates at one workload. None unless one of them is the baseline and both have figures."""
-        for ratio in (self.of(candidate, workload), self.of(other, workload)):
-            if ratio is not None and {ratio.candidate, ratio.baseline} == {candidate, other}:
-                compared = ratio.verdict != "failed" and ratio.ratio > 0 and candidate != other
-                return (ratio if ratio.candidate == candidate else ratio.inverted()) if compared else None
+        for one, baseline in ((candidate, other), (other, candidate)):
+            ratio = self.of(one, workload)
+            if ratio and ratio.baseline == baseline and one != baseline and ratio.ratio > 0:
+                return ratio if one == candidate else ratio.inverted()
         return None
 
     def dependence(self, one: str, other: str) -> Dependence | None:
@@ -199,14 +199,13 @@ class Summary:
 def write_amplification(summaries: Sequence[Summary]) -> Mapping[str, float]:
     """Bytes written by the device per byte written by programs, by candidate, over the workloads that have both
     figures."""
-    medians = {(s.metric, s.candidate, s.workload): s.median for s in summaries}
-    asked, written = defaultdict[str, float](float), defaultdict[str, float](float)
-    for (metric, candidate, workload), value in medians.items():
-        device = medians.get((DEVICE_WRITTEN.name, candidate, workload))
-        if candidate and metric == BYTES_WRITTEN.name and value > 0 and device is not None:
-            asked[candidate] += value
-            written[candidate] += device
-    return {candidate: written[candidate] / total for candidate, total in asked.items()}
+    written = {(s.candidate, s.workload): s.median for s in summaries if s.metric == DEVICE_WRITTEN.name}
+    totals = defaultdict[str, list[float]](lambda: [0.0, 0.0])
+    for s in summaries:
+        if s.candidate and s.metric == BYTES_WRITTEN.name and s.median and (s.candidate, s.workload) in written:
+            totals[s.candidate][0] += s.median
+            totals[s.candidate][1] += written[s.candidate, s.workload]
+    return {candidate: by_device / by_programs for candidate, (by_programs, by_device) in totals.items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,15 +221,16 @@ AnswerKind = Literal["winner", "alike", "depends", "open", "only", "excluded", "
 """`open`: not settled yet, or nothing else was measured; `only`: a single candidate is eligible; `excluded`: none is
 eligible, as all are unsafe or lack a required feature; `failed`: all candidates or the run failed; `nothing`: the run
 ended before the first figures."""
+_CLEAR, _NONE = Sign("✓", "good"), Sign("✗", "bad")
 ANSWER_SIGNS: Mapping[AnswerKind, Sign] = {
-    "winner": Sign("✓", "good"),
+    "winner": _CLEAR,
     "alike": Sign("═", "even"),
-    "depends": Sign("✓", "good"),
+    "depends": _CLEAR,
     "open": Sign("○", "warning"),
-    "only": Sign("✓", "good"),
-    "excluded": Sign("✗", "bad"),
-    "failed": Sign("✗", "bad"),
-    "nothing": Sign("✗", "bad"),
+    "only": _CLEAR,
+    "excluded": _NONE,
+    "failed": _NONE,
+    "nothing": _NONE,
 }
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Sequence
 from pathlib import PurePosixPath
 
@@ -13,22 +12,16 @@ _REMOVABLE = re.compile(r"^(/run)?/media/[^/]+/")
 
 
 def short_names(directories: Sequence[str]) -> tuple[str, ...]:
-    """Names in the order of `directories`: the last part of the path, or as many parts as make it unique.
+    """Names in the order of `directories`: the last part of the path or, if several have the same, all its parts.
 
     Names that would differ only in the omitted user name are numbered.
     """
     paths = [_public_parts(directory) for directory in directories]
-    names = []
-    for parts in paths:
-        depth = 1
-        while depth < len(parts) and sum(other[-depth:] == parts[-depth:] for other in paths) > 1:
-            depth += 1
-        names.append("/".join(parts[-depth:]))
-    used = Counter[str]()
+    ends = [parts[-1] for parts in paths]
+    names = [parts[-1] if ends.count(parts[-1]) == 1 else "/".join(parts) for parts in paths]
     numbered = []
-    for name in names:
-        used[name] += 1
-        numbered.append(f"{name} {used[name]}" if names.count(name) > 1 else name)
+    for at, name in enumerate(names):
+        numbered.append(f"{name} {names[: at + 1].count(name)}" if names.count(name) > 1 else name)
     return tuple(numbered)
 
 

@@ -32,8 +32,7 @@ def usual_budget_bytes(drive: Drive | None) -> int | None:
     return _SSD_BUDGET_BYTES
 
 
-def rated_bytes(drive: Drive) -> tuple[int, bool]:
-    """Rated lifetime writes of an SSD, and whether the rating is that of its model; otherwise the lowest rating of any
-    SSD."""
+def rated_bytes(drive: Drive) -> int:
+    """Rated lifetime writes of an SSD, by its model or, for unknown models, the lowest rating of any SSD."""
     full_writes = next((rated for model, rated in _RATED_FULL_WRITES if re.match(model, drive.model)), None)
-    return drive.size_bytes * (full_writes or _LEAST_FULL_WRITES), full_writes is not None
+    return drive.size_bytes * (full_writes or _LEAST_FULL_WRITES)

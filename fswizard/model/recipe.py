@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import Field, dataclass, field, replace
+from itertools import groupby
 from typing import Annotated, Any, ClassVar, Literal
 
 from msgspec import Meta
@@ -355,10 +356,5 @@ class Recipe:
 
 
 def grouped(recipes: Iterable[Recipe]) -> list[tuple[str, list[Recipe]]]:
-    """Titles of the groups that have recipes, in order, each with its recipes in the order of `recipes`."""
-    known = list(recipes)
-    groups = []
-    for name, title in TITLES.items():
-        if members := [recipe for recipe in known if recipe.group == name]:
-            groups.append((title, members))
-    return groups
+    """Titles of the groups that have recipes, each with its recipes; `recipes` are in the order of their groups."""
+    return [(TITLES[name], list(members)) for name, members in groupby(recipes, key=lambda recipe: recipe.group)]

@@ -9,7 +9,6 @@ from typing import Any
 
 from fswizard.language import _, chosen
 
-_HOSTILE_CATEGORIES = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
 _PLAIN = str.maketrans("│┼├┤●◂▸─×–±…µ·−▲▼▽═○✗", "||[]o<>-x-~.u.-+-<=?!")
 
 
@@ -23,7 +22,12 @@ def safe(text: str | bytes) -> str:
         text = text.decode("utf-8", "backslashreplace")
     if text.isprintable():
         return text
-    return "".join(character if _harmless(character) else _escape(character) for character in text)
+    escaped = ""
+    for character in text:
+        # All that is not printable is control, invisible or invalid, except spaces other than that of ASCII.
+        harmless = character.isprintable() or unicodedata.category(character) == "Zs"
+        escaped += character if harmless else character.encode("unicode_escape").decode()
+    return escaped
 
 
 def safe_lines(text: str | bytes) -> str:
@@ -65,17 +69,6 @@ def harmless(value: Any, key: str = "") -> Any:
         names = (field.name for field in dataclasses.fields(value))
         return type(value)(**{name: harmless(getattr(value, name), name) for name in names})
     return type(value)(harmless(item, key) for item in value) if isinstance(value, (list, tuple)) else value
-
-
-def _harmless(character: str) -> bool:
-    return " " <= character <= "~" or unicodedata.category(character) not in _HOSTILE_CATEGORIES
-
-
-def _escape(character: str) -> str:
-    code = ord(character)
-    if 0xDC80 <= code <= 0xDCFF:  # an invalid byte that Python's file system encoding carried along
-        return f"\\x{code - 0xDC00:02x}"
-    return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
 
 
 def plain(text: str) -> str:

@@ -40,8 +40,6 @@ def parse_size(text: str, step: int = BINARY) -> int:
 def parse_duration(text: str) -> float:
     """Seconds for `90s`, `10m` or `1h30m`. Raises ValueError otherwise."""
     cleaned = text.strip().lower()
-    if re.fullmatch(r"\d+", cleaned, re.ASCII):
-        raise ValueError(_("'{number}' has no unit; write {number}s or {number}m", number=cleaned))
     if not re.fullmatch(r"(\d{1,7}(\.\d{1,3})?[smhd])+", cleaned, re.ASCII):
         raise ValueError(_("'{text}' is not a duration; write a number and a unit, such as 90s, 10m or 2h", text=text))
     parts = re.findall(r"([\d.]+)([smhd])", cleaned)
@@ -68,12 +66,14 @@ def _scaled(value: float, step: int, messages: tuple[str, ...]) -> tuple[float, 
     return value, messages[-1]
 
 
-def binary_size_text(size_bytes: int, step: int = BINARY) -> str:
-    """A size as read by `parse_size` with that step, in the largest unit that divides it: `2G`, `1536M`."""
-    for power, unit in ((4, "T"), (3, "G"), (2, "M"), (1, "K")):
-        if size_bytes and size_bytes % step**power == 0:
-            return f"{size_bytes // step**power}{unit}"
-    return str(size_bytes)
+def binary_size_text(size_bytes: int) -> str:
+    """A size as read by `parse_size`, in the largest unit that divides it: `2G`, `1536M`."""
+    size, unit = size_bytes, ""
+    for larger in "KMGT":
+        if not size or size % BINARY:
+            break
+        size, unit = size // BINARY, larger
+    return f"{size}{unit}"
 
 
 def duration_text(seconds: float) -> str:

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from fswizard.errors import FswizardError, UsageError
+from fswizard.errors import UsageError
 from fswizard.language import _
 from fswizard.model.keys import LONGEST_FILE_BYTES, nearest
 from fswizard.model.recipe import SHIPPED, TITLES, Recipe
@@ -19,29 +18,27 @@ __all__ = ["SHIPPED", "available", "broken", "check", "find", "load", "parse", "
 
 
 def available() -> tuple[Recipe, ...]:
-    """All usable recipes, shipped ones first; the user's recipes replace shipped ones of the same name."""
-    return tuple(recipe for recipe in _read_all().values() if isinstance(recipe, Recipe))
+    """All usable recipes, by group; the user's recipes replace shipped ones of the same name."""
+    return tuple(_read_all()[0].values())
 
 
-def broken() -> tuple[FswizardError, ...]:
+def broken() -> tuple[UsageError, ...]:
     """The errors in recipes that cannot be used."""
-    return tuple(error for error in _read_all().values() if isinstance(error, FswizardError))
+    return tuple(_read_all()[1].values())
 
 
 def find(name_or_path: str) -> Recipe:
     """The recipe of that name, or in that file; raises UsageError if there is none, or if it cannot be used."""
     if "/" in name_or_path or name_or_path.endswith(".toml"):
         return load(Path(name_or_path))
-    known = _read_all()
-    recipe = known.get(name_or_path)
-    if isinstance(recipe, FswizardError):
-        raise recipe
-    if recipe is None:
-        usable = [name for name, each in known.items() if isinstance(each, Recipe)]
-        hint = _("Choose one of {names}, or name a file that ends with .toml.", names=", ".join(usable))
-        near = nearest(name_or_path, known)
-        raise UsageError(_("There is no recipe '{name}'{near}.", name=safe(name_or_path), near=near), hint)
-    return recipe
+    usable, errors = _read_all()
+    if name_or_path in usable:
+        return usable[name_or_path]
+    if name_or_path in errors:
+        raise errors[name_or_path]
+    hint = _("Choose one of {names}, or name a file that ends with .toml.", names=", ".join(usable))
+    near = nearest(name_or_path, usable)
+    raise UsageError(_("There is no recipe '{name}'{near}.", name=safe(name_or_path), near=near), hint)
 
 
 def load(path: Path) -> Recipe:
@@ -67,14 +64,16 @@ def user_directory() -> Path:
     return base / "fswizard" / "recipes"
 
 
-def _read_all() -> Mapping[str, Recipe | FswizardError]:
-    recipes: dict[str, Recipe | FswizardError] = {}
+def _read_all() -> tuple[dict[str, Recipe], dict[str, UsageError]]:
+    """Usable recipes by name, in the order of lists, and the errors of others by file name without its ending."""
+    recipes: dict[str, Recipe] = {}
+    errors: dict[str, UsageError] = {}
     for directory, shipped in ((shipped_directory(), True), (user_directory(), False)):
         for path in sorted(directory.glob("*.toml")):
             try:
                 recipe = load(path)
                 other = recipes.get(recipe.name)
-                if isinstance(other, Recipe) and other.source != SHIPPED:
+                if other and other.source != SHIPPED:
                     text = _(
                         "{file}: 'name': {other} is called '{name}' too.",
                         file=recipe.source, other=other.source, name=recipe.name,
@@ -82,12 +81,7 @@ def _read_all() -> Mapping[str, Recipe | FswizardError]:
                     raise UsageError(text, _("Give each its own name."))
                 recipes[recipe.name] = replace(recipe, source=SHIPPED) if shipped else replace(recipe, group="yours")
             except UsageError as error:
-                recipes[safe(path.name if path.stem in recipes else path.stem)] = error
-    return dict(sorted(recipes.items(), key=_sort_key))
-
-
-def _sort_key(item: tuple[str, Recipe | FswizardError]) -> tuple[int, bool, str]:
-    """Sort key: group and name, the quick recipe first."""
-    name, recipe = item
-    group = list(TITLES).index(recipe.group) if isinstance(recipe, Recipe) else len(TITLES)
-    return group, name != "quick", name
+                errors[safe(path.stem)] = error
+    groups = list(TITLES)
+    ordered = sorted(recipes.values(), key=lambda each: (groups.index(each.group), each.name != "quick", each.name))
+    return {recipe.name: recipe for recipe in ordered}, errors

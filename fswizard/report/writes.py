@@ -85,7 +85,7 @@ def share_of_life(drive: Drive | None, writes_bytes: float) -> str:
     """`0.002 % of this SSD's rated life`; empty if the disk does not wear, or its life is unknown."""
     if drive is None or drive.kind not in ("ssd", "nvme"):
         return ""
-    life_bytes = drive.endurance_bytes or rated_bytes(drive)[0]
+    life_bytes = drive.endurance_bytes or rated_bytes(drive)
     if not life_bytes:
         return ""
     percent = 100 * writes_bytes / life_bytes

@@ -35,7 +35,7 @@ def test_what_is_no_size_is_refused_with_an_example(text: str) -> None:
 
 @given(st.integers(1, 1 << 50))
 def test_a_size_written_is_read_back(size: int) -> None:
-    assert parse_size(binary_size_text(size)) == parse_size(binary_size_text(size, DECIMAL), DECIMAL) == size
+    assert parse_size(binary_size_text(size)) == size
 
 
 @pytest.mark.parametrize(("text", "seconds"), [("90s", 90), ("10m", 600), ("1h30m", 5400), ("0.5h", 1800)])
@@ -84,12 +84,12 @@ def test_a_ratio_is_as_precise_as_one_can_read(ratio: float, text: str) -> None:
     ("directories", "names"),
     [
         (("/home", "/"), ("home", "system")),
-        (("/mnt/ssd/test", "/mnt/hdd/test"), ("ssd/test", "hdd/test")),
+        (("/mnt/ssd/test", "/mnt/hdd/test"), ("mnt/ssd/test", "mnt/hdd/test")),
         (("/home/anne", "/media/anne/stick"), ("home", "stick")),
         (("/home/anne", "/home/bert"), ("home 1", "home 2")),
         (
             ("/home/anne/a", "/home/bert/a", "/media/anne/x/b", "/media/bert/y/b"),
-            ("home/a 1", "home/a 2", "x/b", "y/b"),
+            ("home/a 1", "home/a 2", "media/x/b", "media/y/b"),
         ),
     ],
 )
