@@ -59,7 +59,7 @@ def from_json(kind: type[T], data: Any) -> T:
     try:
         with _LOCK:
             return msgspec.convert(data, kind, dec_hook=one_of_several)
-    except ValueError as error:
+    except (ValueError, msgspec.ValidationError) as error:  # which is a ValueError only from msgspec 0.21
         reason, _, path = str(error).partition(" - at `$")
         raise ValueError(f"{kind.__name__}{path.rstrip('`')}: {reason}") from None
 

@@ -95,7 +95,7 @@ def parse_line(line: bytes) -> dict[str, Any]:
         data = msgspec.json.decode(text) if plain else harmless(json.loads(text))
     except UnicodeDecodeError as error:
         raise ValueError(_("not UTF-8")) from error
-    except ValueError as error:
+    except (ValueError, msgspec.DecodeError) as error:  # which is a ValueError only from msgspec 0.21
         raise ValueError(_("not JSON ({error})", error=error)) from error
     if not isinstance(data, dict):
         raise ValueError(_("an object was expected"))
