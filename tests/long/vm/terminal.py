@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import subprocess
-import time
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -13,7 +12,7 @@ from tests.long.vm.machine import TIMEOUT_S, Machine, awaited
 USER, PASSWORD = "ada", "correct horse"
 PROMPT = "ready>"
 SIZE = (80, 24)
-KEY_S = 30.0
+KEY_S = 10.0
 """After so long without an answer a key is pressed again."""
 
 
@@ -41,31 +40,25 @@ class Terminal:
         """Waits until `words` stand on the screen, and returns all of it."""
         return awaited(self.text, lambda found: words in found, limit_s, 0.5)
 
-    def _leaves(self, row: int) -> None:
-        """Waits until another row is marked; not for long, as a list that is just filled anew may miss a key."""
-        deadline = time.monotonic() + KEY_S
-        while _row(self.text(), "▌") in (row, -1) and time.monotonic() < deadline:
-            time.sleep(0.5)
+    def press_until(self, key: str, words: str) -> None:
+        """Presses a key again and again, each time slowly enough that an emulated machine keeps up."""
+
+        def look() -> str:
+            shown = self.text()
+            if words not in shown:
+                self.press(key)
+            return shown
+
+        awaited(look, lambda shown: words in shown, pause_s=KEY_S)
 
     def no_longer_shows(self, words: str) -> str:
         return awaited(self.text, lambda found: words not in found, pause_s=0.5)
-
-    def highlight(self, words: str) -> None:
-        """Moves to the row with these words, in a list that is shown and has the focus."""
-        while (here := _row(self.shows("▌"), "▌")) != (there := _row(self.shows(words), words)):
-            self.press("Down" if there > here else "Up")
-            self._leaves(here)
 
     def close(self) -> None:
         subprocess.run(["tmux", "kill-session", "-t", self._name], check=False, capture_output=True)
 
     def _tmux(self, *arguments: str) -> str:
         return subprocess.run(["tmux", *arguments], check=True, capture_output=True, text=True).stdout
-
-
-def _row(shown: str, words: str) -> int:
-    """Of the first line with these words; -1 where there is none."""
-    return next((number for number, line in enumerate(shown.splitlines()) if words in line), -1)
 
 
 @contextmanager
