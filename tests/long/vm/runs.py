@@ -18,7 +18,18 @@ RUN_S = 1800.0
 TELL_S = 30.0
 """Each look costs the machine some of its processor."""
 RECIPE_PATH, RESULT_PATH = "/root/short.toml", "/root/result.jsonl"
-RECIPE = writing("512M", "16M", 1, candidates=("ext4", "xfs"))
+RECIPE = f"""{writing("512M", "16M", 1, candidates=("ext4", "xfs"))}
+[[workload]]
+name = "copy-small-files"
+title = "Copying small files"
+engine = "tree"
+metric = "duration"
+operation = "copy"
+shape = "small-files"
+files = 60
+total = "1M"
+"""
+"""The second test has the memory limit, as only it fills the page cache."""
 ONE_ROUND = ("--rounds", "1..1")
 SIGNAL = """kill -{} $(grep --files-with-matches --text --extended-regexp '[s]ession.process|[s]hort.toml' \
 /proc/[0-9]*/cmdline | cut --delimiter=/ --fields=3)"""
