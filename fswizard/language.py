@@ -15,7 +15,6 @@ import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextvars import ContextVar
-from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -46,14 +45,14 @@ class Message(str):
         return self  # str(error) keeps what the error was made with
 
 
-@dataclass
 class _Reader:
-    code: str = ENGLISH
-    translation: gettext.NullTranslations = field(default_factory=gettext.NullTranslations)
+    """The chosen language."""
+
+    code = ENGLISH
+    translation = gettext.NullTranslations()
 
 
 _UNTRANSLATED = gettext.NullTranslations()
-_reader = _Reader()
 _in_english = ContextVar("in_english", default=False)
 
 
@@ -65,26 +64,22 @@ def languages() -> tuple[str, ...]:
 
 def of_environment() -> str:
     """The first language that LANGUAGE, LC_ALL, LC_MESSAGES or LANG asks for and the program speaks, or English."""
-    locale = next(filter(None, map(os.environ.get, ("LC_ALL", "LC_MESSAGES", "LANG"))), "C")
-    if locale.partition(".")[0] in ("C", "POSIX"):
-        return ENGLISH
-    for name in (os.environ.get("LANGUAGE") or locale).split(":"):
-        region = re.split("[.@]", name)[0]
-        for code in (region, region.partition("_")[0]):
-            if code in languages():
-                return code
-    return ENGLISH
+    names = next(filter(None, map(os.environ.get, ("LC_ALL", "LC_MESSAGES", "LANG"))), "C")
+    if not names.startswith(("C", "POSIX")):
+        names = os.environ.get("LANGUAGE") or names
+    codes = [re.split("[_.@]", name)[0] for name in names.split(":")]
+    return next((code for code in codes if code in languages()), ENGLISH)
 
 
 def choose(code: str) -> None:
     """Speak this language from now on; English where there is no translation of it."""
-    _reader.translation = gettext.translation(DOMAIN, DIRECTORY, [code], fallback=True)
-    _reader.code = code if code in languages() else ENGLISH
+    _Reader.translation = gettext.translation(DOMAIN, DIRECTORY, [code], fallback=True)
+    _Reader.code = code if code in languages() else ENGLISH
 
 
 def chosen() -> str:
     """Code of the language that is spoken: `de`. HTML names it the same way."""
-    return ENGLISH if _in_english.get() else _reader.code
+    return ENGLISH if _in_english.get() else _Reader.code
 
 
 @contextlib.contextmanager
@@ -131,9 +126,8 @@ def p_(context: str, message: str, **fields: object) -> str:
     return _made(message, fields, context=context)
 
 
-def N_(message: str) -> str:
-    """The message as it is: marked where it is written, translated by `_` where it is shown."""
-    return message
+N_ = str
+"""Marks a message where it is written; `_` translates it where it is shown."""
 
 
 def number(text: str) -> str:
@@ -156,17 +150,12 @@ def listing(words: Sequence[str]) -> str:
 
 def to_json(message: Message) -> dict[str, Any]:
     """What a file holds of a message: of what it was made."""
-    described: dict[str, Any] = {"message": message.english}
-    if message.plural:
-        described["plural"] = message.plural
-    if message.context:
-        described["context"] = message.context
-    if message.fields:
-        described["fields"] = {
-            name: to_json(value) if isinstance(value, Message) else value if type(value) is int else str(value)
-            for name, value in message.fields.items()
-        }
-    return described
+    fields = {
+        name: to_json(value) if isinstance(value, Message) else value if type(value) is int else str(value)
+        for name, value in message.fields.items()
+    }
+    parts = {"plural": message.plural, "context": message.context, "fields": fields}
+    return {"message": message.english, **{name: part for name, part in parts.items() if part}}
 
 
 def from_json(value: Any) -> Any:
@@ -178,11 +167,12 @@ def from_json(value: Any) -> Any:
     read = {key: from_json(item) for key, item in value.items()}
     if "message" not in read:
         return read
-    english, fields = read["message"], read.get("fields", {})
-    plural, context = read.get("plural", ""), read.get("context", "")
-    texts = all(isinstance(text, str) and len(text) <= LONGEST for text in (english, plural, context))
-    if not texts or not isinstance(fields, dict) or (plural and type(fields.get("count")) is not int):
+    fields, texts = read.get("fields", {}), [read.get(part, "") for part in ("message", "plural", "context")]
+    if not isinstance(fields, dict) or not all(isinstance(text, str) and len(text) <= LONGEST for text in texts):
         raise ValueError("a message was expected")
+    english, plural, context = texts
+    if plural and type(fields.get("count")) is not int:
+        raise ValueError("a message with a count was expected")
     with in_english():
         message = _made(english, fields, plural, context)
     if len(message) > LONGEST:
@@ -190,18 +180,16 @@ def from_json(value: Any) -> Any:
     return message
 
 
-def _made(english: str, fields: Mapping[str, object], plural: str = "", context: str = "") -> Message:
+def _made(english: str, fields: Mapping[str, Any], plural: str = "", context: str = "") -> Message:
     """`english` in the reader's language, with its fields filled in, those that are messages in that language, too.
 
     What is filled in is not looked at again, and no field is formatted: messages come from files of others.
     """
-    translation = _UNTRANSLATED if _in_english.get() else _reader.translation
+    translation = _UNTRANSLATED if _in_english.get() else _Reader.translation
     values = {name: _(value) if isinstance(value, Message) else str(value) for name, value in fields.items()}
     if plural:
-        count = fields["count"]
-        assert isinstance(count, int)
-        text = translation.ngettext(english, plural, count)
-        values["count"] = number(f"{count:,}")
+        text = translation.ngettext(english, plural, fields["count"])
+        values["count"] = number(f"{fields['count']:,}")
     elif context == NUMBER:
         signs = {".": p_("decimal separator", "."), ",": p_("thousands separator", ",")}
         text = "".join(signs.get(character, character) for character in english)

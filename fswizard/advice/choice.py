@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from fswizard.language import _, listing
+from fswizard.language import N_, _, listing
 from fswizard.model.analysis import ALIKE_AT_THE_END, Analysis, AnswerKind, Ratio
 from fswizard.model.filesystem import Candidate
+from fswizard.model.needs import feature_noun
 from fswizard.model.plan import Plan
 from fswizard.model.recipe import Workload
 from fswizard.model.result import Result
@@ -59,8 +60,8 @@ class Choice:
         return listing([self.title(name) for name in names])
 
     def to_first(self, name: str) -> Ratio | None:
-        """Overall ratio of a candidate to the first choice, if both exist."""
-        return self.analysis.pair(name, self.names[0]) if self.names else None
+        """Overall ratio of a candidate to the first choice, if they were compared."""
+        return self.analysis.pair(name, self.names[0])
 
     def by_test(self, rival: str) -> list[tuple[Workload, Ratio]]:
         """The tests in which the first choice was compared with a rival, with its ratio to the rival."""
@@ -79,6 +80,22 @@ class Choice:
         if 1 / 1.005 <= pair.ratio <= 1.005:
             return _("as fast as {candidate}", candidate=rival)
         return _("{speed} than {candidate}", speed=self.speed(pair.ratio), candidate=rival)
+
+    def excluded(self) -> Iterator[str]:
+        """A sentence for each measured candidate that may not be recommended."""
+        for name, options in self.unsafe.items():
+            text = N_("{candidate} is not recommended: with {options} a crash may lose data.")
+            yield _(text, candidate=self.title(name), options=listing(options))
+        for name in self.in_memory:
+            text = N_("{candidate} kept direct writes in memory, so its figures can't be compared with the others.")
+            yield _(text, candidate=self.title(name))
+        for name, needs in self.lacking.items():
+            missing = []
+            for need in needs:
+                feature = self.plan.candidate(name).filesystem.feature(need)
+                partly = f" ({_(feature.value)})" if feature and feature.value != "no" else ""
+                missing.append(feature_noun(need) + partly)
+            yield _("{candidate} lacks {features}.", candidate=self.title(name), features=listing(missing))
 
 
 def choose(result: Result, analysis: Analysis) -> Choice:
@@ -99,8 +116,7 @@ def choose(result: Result, analysis: Analysis) -> Choice:
     in_memory = [name for name in measured if name in result.cached_in_memory]
     if in_memory == measured:
         in_memory = []  # they can still be compared with each other
-    excluded = {*lacking, *unsafe, *in_memory}
-    eligible = [name for name in measured if name not in excluded]
+    eligible = [name for name in measured if name not in {*lacking, *unsafe, *in_memory}]
     kind, names = _rank(plan, analysis, eligible)
     if kind == "only" and len(analysis.overall) < 2:
         kind = "open"  # nothing speaks for the only one that was measured
@@ -116,31 +132,11 @@ def _rank(plan: Plan, analysis: Analysis, eligible: Sequence[str]) -> tuple[Answ
         return "only", best
     if len(best) == 1:
         return "winner", best
+    baseline_first = tuple(sorted(best, key=lambda name: name != plan.baseline))
     if analysis.all_within(best, ALIKE_AT_THE_END):
-        return "alike", tuple(sorted(best, key=lambda name: (name != plan.baseline, options(plan.candidate(name)))))
+        return "alike", baseline_first
     for name in best:
         others = [other for other in best if other != name]
         if all(analysis.dependence(name, other) for other in others):
             return "depends", (name, *others)
-    return "open", tuple(sorted(best, key=lambda name: name != plan.baseline))
-
-
-def options(candidate: Candidate) -> int:
-    """Number of options chosen for a candidate."""
-    return len(candidate.mount_options) + len(candidate.mkfs_options)
-
-
-def torn_between(choice: Choice, one: str, other: str) -> tuple[Workload, Workload] | None:
-    """Two tests with the same work but different files: in the first, `one` is proven faster; in the second, slower."""
-    faster: dict[str, Workload] = {}
-    slower: dict[str, Workload] = {}
-    for test in choice.tests:
-        part = choice.analysis.at_workload(one, other, test.name)
-        if part and part.verdict == "faster":
-            faster.setdefault(test.job.activity, test)
-        if part and part.verdict == "slower":
-            slower.setdefault(test.job.activity, test)
-    for activity, test in faster.items():
-        if activity and activity in slower:
-            return test, slower[activity]
-    return None
+    return "open", baseline_first

@@ -41,7 +41,7 @@ def commands(plan: Plan, name: str) -> tuple[str, ...]:
         return ()
     point = plan.recipe.mount_point if MOUNT_POINT.fullmatch(plan.recipe.mount_point) else "/mnt/data"
     candidate = plan.candidate(name)
-    if not _is_formatted(candidate):
+    if candidate.directory or not candidate.filesystem.mkfs_program:
         return ()
     try:
         candidate = parse_candidate(candidate.as_new).on(candidate.array.members if candidate.array else 1)
@@ -55,7 +55,7 @@ def commands(plan: Plan, name: str) -> tuple[str, ...]:
         label = label[:longest]
     mount = fstab_line(f"LABEL={label}", point, filesystem.mount_type, candidate.mount_options, filesystem.fsck_pass)
     if _only_mount_options_differ(plan):
-        return (mount,)
+        return (f"# {_('Nothing needs formatting. In /etc/fstab:')}", mount)
 
     lines = [shlex.join(command) for command in making(candidate, label)]
     if candidate.below and candidate.below.layout.maker == LUKS:
@@ -64,23 +64,6 @@ def commands(plan: Plan, name: str) -> tuple[str, ...]:
     if not filesystem.pool:
         lines.append(mount)
     return tuple(lines)
-
-
-def fstab_advice(plan: Plan, name: str) -> str:
-    """Advice on the fstab line if it is the only command; empty if there are others, or none."""
-    candidate = plan.candidate(name)
-    if not _is_formatted(candidate) or not _only_mount_options_differ(plan):
-        return ""
-    return _(
-        "Only mount options differ, so nothing needs formatting: put {options} into the fourth column of the "
-        "filesystem's line in /etc/fstab, then unmount it and mount it again.",
-        options=",".join(candidate.mount_options) or "defaults",
-    )
-
-
-def _is_formatted(candidate: Candidate) -> bool:
-    """Whether using a candidate requires mkfs, unlike that of a directory."""
-    return not candidate.directory and bool(candidate.filesystem.mkfs_program)
 
 
 def _only_mount_options_differ(plan: Plan) -> bool:

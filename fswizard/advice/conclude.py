@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from fswizard.advice.answer import make_answer
+from fswizard.advice.answer import make_answer, reasons
 from fswizard.advice.choice import choose
-from fswizard.advice.reasons import reasons
 from fswizard.errors import UsageError
 from fswizard.language import _
 from fswizard.model.analysis import Findings
@@ -48,7 +47,7 @@ def conclude(
         analysis,
         tuple(by_code.values()),
         make_answer(choice, by_code, tables, summaries),
-        reasons(choice, summaries),
+        tuple(reasons(choice)),
         summaries,
     )
 

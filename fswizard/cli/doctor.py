@@ -17,7 +17,7 @@ from fswizard.disks import rights, way
 from fswizard.disks.memory_limit import ways as memory_limit_mechanisms
 from fswizard.errors import ExitCode
 from fswizard.language import _
-from fswizard.report.layout import pad
+from fswizard.report.text import pad
 from fswizard.system import commands, host, programs
 from fswizard.system.install import obstacle, offer
 

@@ -14,9 +14,8 @@ from fswizard.filesystems import title_of
 from fswizard.language import _
 from fswizard.model.text import safe
 from fswizard.report.comparison import document
-from fswizard.report.layout import WIDTH, wrap
 from fswizard.report.subject import run_text
-from fswizard.report.text import paint
+from fswizard.report.text import WIDTH, paint, wrap
 from fswizard.results import Entry
 from fswizard.stats.comparison import compare
 

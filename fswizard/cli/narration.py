@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TextIO
 
 from fswizard import results
-from fswizard.advice.phrasing import more_text
+from fswizard.advice.answer import more_text
 from fswizard.errors import ExitCode
 from fswizard.language import _
 from fswizard.model.analysis import SIGNS, Analysis

@@ -17,7 +17,7 @@ from fswizard.model.recipe import Recipe, grouped
 from fswizard.model.text import cells, safe
 from fswizard.model.units import binary_text, duration_text, size_text
 from fswizard.recipes import tree_profile
-from fswizard.report.layout import pad
+from fswizard.report.text import pad
 
 
 class Recipes(Command):

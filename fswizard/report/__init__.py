@@ -11,8 +11,7 @@ the table of formats in `fswizard/USAGE.md`, and in `CHANGELOG.md`. `markup.py` 
   be in it.
 - `content.full` and `content.short` have every sentence and figure as blocks of the kinds in `blocks.py`, in order; a
   format only paints them. What they lack is added there, so that the other formats say it too.
-- `text.paint` paints blocks for a fixed-width font; `axis.Axis` says where a ratio stands. Markup for a forum is one
-  more table of marks in `markup.py`.
+- `text.paint` paints blocks for a fixed-width font. Markup for a forum is one more table of marks in `markup.py`.
 - Where one file writes a format in two ways, its line names the function, too.
 - Escape every text for the format's own markup. `tests/unit/test_report_formats.py` tries hostile names on each format
   there is; add there what opens yours, as its readers do.

@@ -44,7 +44,7 @@ class Bar:
     candidate: str
     title: str
     kind: str
-    """Key of its colour, see `colours`."""
+    """Key of its colour, see `colours`; empty for a failure."""
     figure: str
     """Median with its unit; empty for a failure."""
     length: float
@@ -55,13 +55,6 @@ class Bar:
     """Against the baseline; `alike` for the baseline itself. A bar is hatched or pale where it is `open`."""
     rounds: tuple[RoundFigure, ...] = ()
     """Figures of each round, of which `figure` is the median."""
-
-    @property
-    def marked(self) -> str:
-        """Figure with a mark where a difference is proven: `348 ms ▲`; `failed`."""
-        if not self.figure:
-            return _("failed")
-        return f"{self.figure} {SIGNS[self.verdict].glyph}" if self.remark and self.verdict != "open" else self.figure
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,63 +82,6 @@ class Figures:
 
 
 @dataclass(frozen=True, slots=True)
-class RatioRow:
-    """Ratios at one workload, or over all of them."""
-
-    title: str
-    """With the workload's weight where that is not 1."""
-    ratios: tuple[Ratio | None, ...]
-    """One for each candidate."""
-    figure: str = ""
-    """Median of the baseline with its unit."""
-    share: str = ""
-    """Share of the bare device's figure; empty where that was not measured."""
-
-
-@dataclass(frozen=True, slots=True)
-class Ratios:
-    """Ratios of candidates to the baseline: over all workloads in the first row, then at each."""
-
-    title: str
-    baseline: str
-    candidates: tuple[str, ...]
-    """Titles."""
-    rows: tuple[RatioRow, ...]
-    share: str = ""
-    """Header of the shares; empty where there are none."""
-    notes: tuple[str, ...] = ()
-
-    @property
-    def table(self) -> Table:
-        """The same as cells."""
-        header = (self.title, self.baseline, *self.candidates)
-        rows = tuple((row.title, row.figure, *map(ratio_cell, row.ratios)) for row in self.rows)
-        if self.share:
-            header = (*header, self.share)
-            rows = tuple((*cells, row.share) for cells, row in zip(rows, self.rows))
-        return Table(header, rows, self.notes)
-
-
-def legend(ratios: Iterable[Ratio]) -> str:
-    """The signs of ratios, each with its word: `▲ faster  ═ alike (within 5 %)`."""
-    used = {ratio.verdict for ratio in ratios}
-    words: dict[Verdict, str] = {verdict: _(sign.word) for verdict, sign in SIGNS.items()}
-    words["alike"] = _("alike (within 5 %)")
-    return "  ".join(f"{SIGNS[verdict].glyph} {word}" for verdict, word in words.items() if verdict in used)
-
-
-def ratio_cell(ratio: Ratio | None) -> str:
-    """`1.98 (1.72–2.28) ▲`, or a dash if there is none."""
-    if ratio is None:
-        return "–"
-    glyph = SIGNS[ratio.verdict].glyph
-    if ratio.verdict == "failed":
-        return f"{_('failed')} {glyph}"
-    interval = f" ({ratio.interval()})" if ratio.interval() else ""
-    return f"{ratio_text(ratio.ratio)}{interval} {glyph}"
-
-
-@dataclass(frozen=True, slots=True)
 class Table:
     """Cells in rows; the first column holds titles, the others figures."""
 
@@ -153,6 +89,19 @@ class Table:
     rows: tuple[tuple[str, ...], ...]
     notes: tuple[str, ...] = ()
     """Lines below the table."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ratios:
+    """Ratios of candidates to the baseline."""
+
+    title: str
+    baseline: str
+    """Its title."""
+    overall: tuple[tuple[str, Ratio], ...]
+    """Over all workloads, by the candidates' titles."""
+    table: Table
+    """These and those at each workload; without rows if there are none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,3 +124,22 @@ class Commands:
 
 Block = Answer | Paragraph | Facts | Figures | Ratios | Table | Bullets | Commands
 Document = tuple[Block, ...]
+
+
+def legend(ratios: Iterable[Ratio]) -> str:
+    """The signs of ratios, each with its word: `▲ faster  ═ alike (within 5 %)`."""
+    used = {ratio.verdict for ratio in ratios}
+    words: dict[Verdict, str] = {verdict: _(sign.word) for verdict, sign in SIGNS.items()}
+    words["alike"] = _("alike (within 5 %)")
+    return "  ".join(f"{SIGNS[verdict].glyph} {word}" for verdict, word in words.items() if verdict in used)
+
+
+def ratio_cell(ratio: Ratio | None) -> str:
+    """`1.98 (1.72–2.28) ▲`, or a dash if there is none."""
+    if ratio is None:
+        return "–"
+    glyph = SIGNS[ratio.verdict].glyph
+    if ratio.verdict == "failed":
+        return f"{_('failed')} {glyph}"
+    interval = f" ({ratio.interval()})" if ratio.interval() else ""
+    return f"{ratio_text(ratio.ratio)}{interval} {glyph}"

@@ -11,11 +11,13 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from fswizard.advice.commands import commands
 from fswizard.language import N_, _, n_, p_
-from fswizard.model.analysis import Findings, Ratio, Summary, Verdict, write_amplification
+from fswizard.model.analysis import SIGNS, Findings, Verdict, write_amplification
 from fswizard.model.filesystem import Candidate
 from fswizard.model.metrics import (
     CPU,
     DURATION,
+    FSYNC_MEDIAN,
+    FSYNC_WORST,
     MKFS_TIME,
     PREALLOCATION_TIME,
     RETURNED,
@@ -26,13 +28,11 @@ from fswizard.model.metrics import (
     USED,
     is_stall,
 )
-from fswizard.model.plan import INTERVAL_ROUNDS
 from fswizard.model.recipe import Workload
 from fswizard.model.result import Result
 from fswizard.model.units import (
     binary_text,
     figure_text,
-    rounds_text,
     seconds_text,
     share_text,
     size_text,
@@ -40,7 +40,6 @@ from fswizard.model.units import (
     stall_text,
     three_digits,
 )
-from fswizard.report.arrays import WHEN_A_DISK_FAILS, layout_texts
 from fswizard.report.blocks import (
     Bar,
     Bullets,
@@ -50,17 +49,18 @@ from fswizard.report.blocks import (
     Facts,
     Figures,
     Paragraph,
-    RatioRow,
     Ratios,
     RoundFigure,
     Table,
     legend,
+    ratio_cell,
 )
 from fswizard.report.colours import key_of
 from fswizard.report.subject import (
     attempt_command,
     describe_drive,
     describe_smr,
+    layout_texts,
     name_drive,
     place_text,
     run_text,
@@ -69,8 +69,7 @@ from fswizard.report.subject import (
 from fswizard.report.writes import written_text
 
 SET_UP = N_("How to set it up")
-WORST_STALL = N_("worst stall")
-FAILED, DOUBTS = N_("Failed"), N_("Doubts")
+FAILED = N_("Failed")
 COUNTED = {
     "operations": p_("counted by a rate", "operations"),
     "reads": p_("counted by a rate", "reads"),
@@ -86,60 +85,56 @@ SHORT_LINES, LEAST_ROWS = 12, 2
 def full(findings: Findings) -> Document:
     """The whole report; its first block is the answer."""
     plan = findings.result.plan
-    commands = tuple(shlex.join(command.argv) for command in plan.commands if command.candidate)
-    measured = figures(findings)
+    command = attempt_command(plan)
+    made = tuple(shlex.join(command.argv) for command in plan.commands if command.candidate)
     return (
         findings.answer,
         set_up(findings),
-        measured,
+        figures(findings),
         Bullets("", tuple(reason.text for reason in findings.reasons)),
         Bullets(_(FAILED), tuple(failures(findings))),
-        Bullets(_(DOUBTS), (*(doubt.text for doubt in findings.doubts), *notes(findings))),
-        ratios(findings, measured.charts),
+        Bullets(_("Doubts"), (*(doubt.text for doubt in findings.doubts), *notes(findings))),
+        ratios(findings),
         also_measured(findings),
-        Bullets(_(WHEN_A_DISK_FAILS), layout_texts(plan)),
+        Bullets(_("When a disk fails"), layout_texts(plan)),
         facts(findings),
-        Commands(_("Commands of the run"), commands, folded=len(commands) > 1),
-        attempt(findings, _("To repeat it")),
+        Commands(_("Commands of the run"), made, folded=len(made) > 1),
+        Commands(_("To repeat it"), (command,) if command else ()),
     )
 
 
 def short(findings: Findings) -> Document:
     """Answer, figures with marks where a difference is proven, subject, and a command for others to try.
 
-    The table has the best candidates first, and as many workloads as fit into SHORT_LINES.
+    The table has as many workloads as fit into SHORT_LINES.
     """
     plan, charts = findings.result.plan, figures(findings).charts
-    top = findings.answer
-    selected = highlights(charts, max(SHORT_LINES - len(top.lines) - 5, LEAST_ROWS))
-    ranked = [ratio.candidate for ratio in findings.analysis.overall]
-    every = dict.fromkeys((*ranked, findings.baseline, *(candidate.name for candidate in plan.candidates)))
-    cells = [{bar.candidate: bar.marked for bar in chart.bars} for chart in selected]
-    names = [name for name in every if any(name in row for row in cells)]
-    rows = [(chart.title, *(row.get(name, "–") for name in names)) for chart, row in zip(selected, cells)]
-    header = (_("Test"), *(plan.candidate(name).title for name in names))
-    baseline = plan.candidate(findings.baseline).title
-    marks = _("▲ faster, ▼ slower than {candidate}", candidate=baseline)
-    proven = any(bar.remark and bar.figure for chart in selected for bar in chart.bars)
-    place = place_text(plan) if plan.target.kind == "image" else ""
-    about = (subject(findings), place, selection(selected, charts), length(findings), when(findings))
+    selected = highlights(charts, max(SHORT_LINES - len(findings.answer.lines) - 5, LEAST_ROWS))
+    rows, marked = [], False
+    measured = {bar.candidate for chart in selected for bar in chart.bars}
+    candidates = [candidate for candidate in _ordered(findings) if candidate.name in measured]
+    for chart in selected:
+        cells = dict.fromkeys((candidate.name for candidate in candidates), "–")
+        for bar in chart.bars:
+            cells[bar.candidate] = bar.figure or _("failed")
+            if bar.figure and bar.remark and bar.verdict != "open":
+                cells[bar.candidate] += f" {SIGNS[bar.verdict].glyph}"
+                marked = True
+        rows.append((chart.title, *cells.values()))
+    marks = _("▲ faster, ▼ slower than {candidate}", candidate=plan.candidate(findings.baseline).title)
+    place = [_("in a scratch image")] if plan.target.kind == "image" else []
+    command = attempt_command(plan)
     return (
-        top,
-        Table(header, tuple(rows), (marks,) if proven else ()),
-        Paragraph("; ".join(filter(None, about))),
-        attempt(findings),
+        findings.answer,
+        Table((_("Test"), *(c.title for c in candidates)), tuple(rows), (marks,) if marked else ()),
+        Paragraph("; ".join((subject(findings), *place, *about(findings, selected, charts)))),
+        Commands("", (command,) if command else ()),
     )
 
 
 def set_up(findings: Findings) -> Commands:
     """Commands that carry out the answer."""
     return Commands(_(SET_UP), commands(findings.result.plan, findings.answer.recommended))
-
-
-def attempt(findings: Findings, title: str = "") -> Commands:
-    """The command that compares the same elsewhere, or again."""
-    command = attempt_command(findings.result.plan)
-    return Commands(title, (command,) if command else ())
 
 
 # What it is about
@@ -160,55 +155,51 @@ def length(findings: Findings) -> str:
     return run_text(findings.analysis.rounds, result.elapsed_s, result.outcome, len(result.discarded_rounds))
 
 
-def when(findings: Findings) -> str:
-    """Kernel and day of a run: `Linux 6.1, 2026-11-27`."""
-    environment = findings.result.environment
+def about(findings: Findings, selected: Sequence[Chart], charts: Sequence[Chart]) -> list[str]:
+    """How charts were selected, duration, and kernel and day of a run: `4 rounds, 40 s`, `Linux 6.1, 2026-11-27`."""
+    environment, every = findings.result.environment, len(charts)
+    chosen = n_(
+        "{shown} of {count} test, by difference", "{shown} of {count} tests, by difference", every, shown=len(selected)
+    )
     kernel = re.match(r"\d+\.\d+", environment.kernel)
-    return ", ".join(filter(None, (f"Linux {kernel[0]}" if kernel else "", environment.started[:10])))
+    when = ", ".join(filter(None, (kernel and f"Linux {kernel[0]}", environment.started[:10])))
+    return [text for text in ("" if len(selected) == every else chosen, length(findings), when) if text]
 
 
 def facts(findings: Findings) -> Facts:
     """How it was measured."""
     result = findings.result
     drive, environment, recipe = result.plan.drive, result.environment, result.plan.recipe
-    tools = [f"{name} {version}" for name, version in environment.tools.items() if version]
-    if environment.version:
-        tools.append(f"fswizard {environment.version}")
+    codes = {doubt.code for doubt in result.doubts}
+    wiped = result.outcome not in ("killed", "running") and "not-wiped" not in codes
+    place = p_("where, in a list of facts", "on {place}", place=place_text(result.plan))
+    if result.plan.target.kind == "directory":
+        place = _("in existing directories; nothing was formatted")
+    elif result.plan.target.kind == "device" and wiped:
+        place = p_("where, in a list of facts", "on {place}, left wiped", place=place_text(result.plan))
+    tools = {**environment.tools, "fswizard": environment.version}
     rows = (
         (_("Disk"), describe_drive(drive) if drive else ""),
         (_("Serial"), drive.serial if drive else ""),
         (p_("how a disk records", "Recording"), describe_smr(drive) if drive else ""),
-        (p_("where, in a list of facts", "Measured"), _measured_on(result)),
+        (p_("where, in a list of facts", "Measured"), place),
         (_("Recipe"), f"{_(recipe.title)} ({recipe.name})"),
         (_("Rounds"), length(findings)),
         (_("Written"), written_text(result)),
-        (_("System"), _system(result)),
-        (_("Tools"), ", ".join(tools)),
+        (_("System"), _system(result, limited="fits-in-memory" not in codes)),
+        (_("Tools"), ", ".join(f"{name} {version}" for name, version in tools.items() if version)),
         (_("Date"), environment.started[:10]),
     )
     return Facts(tuple((label, text) for label, text in rows if text), _("How it was measured"))
 
 
-def _measured_on(result: Result) -> str:
-    plan = result.plan
-    if plan.target.kind == "directory":
-        return _("in existing directories; nothing was formatted")
-    ended = result.outcome not in ("killed", "running")
-    if plan.target.kind == "device" and ended and not _doubted(result, "not-wiped"):
-        return p_("where, in a list of facts", "on {place}, left wiped", place=place_text(plan))
-    return p_("where, in a list of facts", "on {place}", place=place_text(plan))
-
-
-def _doubted(result: Result, code: str) -> bool:
-    return any(doubt.code == code for doubt in result.doubts)
-
-
-def _system(result: Result) -> str:
+def _system(result: Result, *, limited: bool) -> str:
+    """The machine; `limited`: whether the memory limit could be set."""
     environment, limit_bytes = result.environment, result.plan.memory_limit_bytes
     memory = ""
     if environment.memory_bytes:
         memory = p_("of a machine", "{size} memory", size=binary_text(environment.memory_bytes))
-    if memory and limit_bytes and not _doubted(result, "fits-in-memory"):  # otherwise it could not be set
+    if memory and limit_bytes and limited:
         size = binary_text(limit_bytes)
         memory = _("{memory}, {size} of it for measured programs", memory=memory, size=size)
     parts = (
@@ -228,33 +219,40 @@ def figures(findings: Findings) -> Figures:
     """Bars of every workload that has figures."""
     charts = []
     for workload in findings.result.plan.recipe.workloads:
-        bars = tuple(_bars(findings, workload))
-        if bars:
+        if bars := tuple(_bars(findings, workload)):
             charts.append(Chart(_(workload.title), bars, workload.name, workload.weight))
     every = [bar for chart in charts for bar in chart.bars if bar.figure]
-    note = _("Dots are single rounds; point at a bar or tap on it to see their figures.") if every else ""
     baseline = findings.result.plan.candidate(findings.baseline).title
-    caption = _("Longer is better.") if every else ""
-    if any(bar.remark for bar in every):
-        caption = _("Longer is better. Differences are from {candidate}.", candidate=baseline)
+    caption = N_("Longer is better.") if every else ""
     if any(bar.verdict == "open" for bar in every):
-        caption = _("Longer is better. Hatched or pale: no difference from {candidate} is proven.", candidate=baseline)
-    return Figures(tuple(charts), p_("heading of figures", "Measured"), note, caption)
+        caption = N_("Longer is better. Hatched or pale: no difference from {candidate} is proven.")
+    elif any(bar.remark for bar in every):
+        caption = N_("Longer is better. Differences are from {candidate}.")
+    note = _("Dots are single rounds; point at a bar or tap on it to see their figures.") if every else ""
+    return Figures(tuple(charts), p_("heading of figures", "Measured"), note, _(caption, candidate=baseline))
 
 
 def _bars(findings: Findings, workload: Workload) -> Iterator[Bar]:
     """The best first; failed ones with their reason last."""
-    result, plan = findings.result, findings.result.plan
+    result = findings.result
     higher = workload.metric.better == "higher"
     verdicts = {r.candidate: r for r in findings.analysis.by_workload if r.workload == workload.name}
-    failed = {name: ratio for name, ratio in verdicts.items() if ratio.verdict == "failed"}
-    known = {s.candidate: s.median for s in findings.summaries if s.primary and s.workload == workload.name}
-    medians = {c.name: known[c.name] for c in plan.candidates if c.name in known and c.name not in failed}
-    names = sorted(medians, key=medians.__getitem__, reverse=higher)
-    best = medians[names[0]] if names else 0.0
-    counts = COUNTED.get(workload.job.counts, workload.job.counts)
-    for name in names:
-        candidate, ratio = plan.candidate(name), verdicts.get(name)
+    medians = {s.candidate: s.median for s in findings.summaries if s.primary and s.workload == workload.name}
+    rounds: dict[str, list[tuple[int, float]]] = {}
+    for s in result.samples:
+        if s.primary and s.workload == workload.name and s.status == "ok" and s.round not in result.discarded_rounds:
+            rounds.setdefault(s.candidate, []).append((s.round, s.value))
+
+    measured, failed = [], []
+    for candidate in result.plan.candidates:
+        ratio = verdicts.get(candidate.name)
+        if ratio and ratio.verdict == "failed":
+            failed.append(Bar(candidate.name, candidate.title, "", "", 0.0, ratio.why, "failed"))
+        elif candidate.name in medians:
+            measured.append(candidate)
+    measured.sort(key=lambda candidate: medians[candidate.name], reverse=higher)
+    for candidate in measured:
+        name, ratio = candidate.name, verdicts.get(candidate.name)
         verdict: Verdict = ratio.verdict if ratio else "open"
         remark = ""
         if name == findings.baseline:
@@ -263,22 +261,21 @@ def _bars(findings: Findings, workload: Workload) -> Iterator[Bar]:
             remark = speed_text(ratio.ratio, workload.metric.unit)
         if workload.job.direct and name in result.cached_in_memory:
             remark, verdict = p_("beside a figure", "in memory"), "open"
-        values = [(0, medians[name])]
-        for s in result.samples:
-            counted = s.primary and s.status == "ok" and s.round not in result.discarded_rounds
-            if counted and (s.candidate, s.workload) == (name, workload.name):
-                values.append((s.round, s.value))
         figures = []
-        for number, value in values:
-            better, other = (value, best) if higher else (best, value)
-            length = better / other if other else 1.0
-            figures.append(RoundFigure(number, figure_text(value, workload.metric.unit, counts), length))
-        median, *rounds = figures
+        for number, value in ((0, medians[name]), *rounds.get(name, ())):
+            better, other = value, medians[measured[0].name]
+            if not higher:
+                better, other = other, better
+            figures.append(RoundFigure(number, _figure(workload, value), better / other if other else 1.0))
+        median, *each = figures
         kind = key_of(candidate.filesystem.name)
-        yield Bar(name, candidate.title, kind, median.figure, median.length, remark, verdict, tuple(rounds))
-    for name, ratio in failed.items():
-        candidate = plan.candidate(name)
-        yield Bar(name, candidate.title, key_of(candidate.filesystem.name), "", 0.0, ratio.why, "failed")
+        yield Bar(name, candidate.title, kind, median.figure, median.length, remark, verdict, tuple(each))
+    yield from failed
+
+
+def _figure(workload: Workload, value: float) -> str:
+    """A figure at a workload with its unit."""
+    return figure_text(value, workload.metric.unit, COUNTED.get(workload.job.counts, workload.job.counts))
 
 
 def highlights(charts: Sequence[Chart], count: int) -> tuple[Chart, ...]:
@@ -288,83 +285,52 @@ def highlights(charts: Sequence[Chart], count: int) -> tuple[Chart, ...]:
     return tuple(chart for chart in charts if chart in chosen)
 
 
-def selection(selected: Sequence[Chart], charts: Sequence[Chart]) -> str:
-    """How charts were selected; empty if they are all."""
-    every = len(charts)
-    if len(selected) == every:
-        return ""
-    return n_(
-        "{shown} of {count} test, by difference", "{shown} of {count} tests, by difference", every, shown=len(selected)
-    )
-
-
 # Ratios
 
 
 def _ordered(findings: Findings) -> list[Candidate]:
-    """Candidates: the baseline, then the best first, then those without an overall ratio."""
+    """Candidates: the best first, then those without an overall ratio."""
     plan = findings.result.plan
-    ranked = [findings.baseline, *(ratio.candidate for ratio in findings.analysis.overall)]
-    names = dict.fromkeys((*ranked, *(candidate.name for candidate in plan.candidates)))
+    ranked = [ratio.candidate for ratio in findings.analysis.overall]
+    names = dict.fromkeys((*ranked, findings.baseline, *(candidate.name for candidate in plan.candidates)))
     return [plan.candidate(name) for name in names]
 
 
-def ratios(findings: Findings, charts: Sequence[Chart]) -> Ratios:
-    """Ratios to the baseline, with its own figure and the first choice's share of the bare device."""
+def ratios(findings: Findings) -> Ratios:
+    """Ratios to the baseline, with its own figures and the first choice's share of the bare device."""
     plan, analysis = findings.result.plan, findings.analysis
-    overall = {ratio.candidate: ratio for ratio in analysis.standing}
-    single = {
-        (ratio.workload, ratio.candidate): ratio
-        for ratio in analysis.by_workload
-        if ratio.candidate != ratio.baseline or ratio.verdict == "failed"
-    }
-    compared = {ratio.candidate for ratio in (*analysis.overall, *analysis.by_workload)}
-    baseline, *others = _ordered(findings)
-    others = [candidate for candidate in others if candidate.name in compared]
-    shares = {s.workload: s.of_bare_device for s in findings.summaries if s.candidate == findings.first and s.primary}
-    figures_of = {c.workload: bar.figure for c in charts for bar in c.bars if bar.candidate == baseline.name}
-    rows = [RatioRow(_("Overall"), tuple(overall.get(candidate.name) for candidate in others))]
+    compared = {ratio.candidate for ratio in (*analysis.overall, *analysis.by_workload)} - {findings.baseline}
+    others = [candidate for candidate in _ordered(findings) if candidate.name in compared]
+    standing = {ratio.candidate: ratio for ratio in analysis.standing if ratio.candidate in compared}
+    single = {(r.workload, r.candidate): r for r in analysis.by_workload if r.candidate != r.baseline}
+    primary = {(s.workload, s.candidate): s for s in findings.summaries if s.primary}
+
+    rows = [(_("Overall"), "", *(ratio_cell(standing.get(candidate.name)) for candidate in others))]
+    shares = [""]
     for workload in plan.recipe.workloads:
-        name = workload.name
-        measured = tuple(single.get((name, candidate.name)) for candidate in others)
-        if name in figures_of or any(measured):
-            share = _share(shares.get(name), len(plan.target.members))
-            rows.append(RatioRow(weighed(workload, _(workload.title)), measured, figures_of.get(name) or "–", share))
-    every = [ratio for row in rows for ratio in row.ratios if ratio]
-    if not every:
-        return Ratios("", baseline.title, (), ())
-    intervals = any(ratio.low is not None for ratio in every)
-    text = N_("Ratios to {baseline}: above 1 is better")
-    if intervals:
-        text = N_("Ratios to {baseline}: above 1 is better, with 95 % intervals")
-    explained = [f"{_(text, baseline=baseline.title)}.", legend(every)]
-    if any(row.share for row in rows):
+        measured = [single.get((workload.name, candidate.name)) for candidate in others]
+        own = primary.get((workload.name, findings.baseline))
+        if own or any(measured):
+            figure = _figure(workload, own.median) if own else "–"
+            rows.append((weighed(workload, _(workload.title)), figure, *map(ratio_cell, measured)))
+            chosen = primary.get((workload.name, findings.first))
+            share = chosen.of_bare_device if chosen and not plan.target.others else None
+            shares.append(share_text(min(1.0, share.ratio)) if share else "")  # more is chance, or memory in the disk
+
+    baseline, every = plan.candidate(findings.baseline).title, [*standing.values(), *single.values()]
+    header = (_("by workload"), baseline, *(candidate.title for candidate in others))
+    explained = N_("Ratios to {baseline}: above 1 is better")
+    if any(ratio.low is not None for ratio in every):
+        explained = N_("Ratios to {baseline}: above 1 is better, with 95 % intervals")
+    notes = [f"{_(explained, baseline=baseline)}.", legend(every)]
+    if any(shares):
+        title = _("disk speed")
+        header = (*header, title)
+        rows = [(*cells, share) for cells, share in zip(rows, shares)]
         text = N_("{title}: how much of the disk's own speed, without a filesystem, {candidate} reached")
-        if plan.target.others:
-            text = N_("{title}: how much of the speed of one of its disks, without a filesystem, {candidate} reached")
-        explained.append(_(text, title=_("disk speed"), candidate=plan.candidate(findings.first).title))
-    share_title = _("disk speed") if any(row.share for row in rows) else ""
-    titles = tuple(candidate.title for candidate in others)
-    return Ratios(_("by workload"), baseline.title, titles, tuple(rows), share_title, tuple(explained))
-
-
-def _share(ratio: Ratio | None, disks: int) -> str:
-    """Share of the bare device with its interval: `51% (48% to 55%)`, at most `100%` on a single disk."""
-
-    def at_limit(share: float) -> bool:
-        return disks == 1 and share >= 0.995  # more than 1 is chance, or memory below the disk
-
-    if ratio is None:
-        return ""
-    if at_limit(ratio.ratio):
-        return "100%"
-    share = share_text(ratio.ratio)
-    if not ratio.low or not ratio.high:
-        return share
-    low, high = share_text(ratio.low), share_text(ratio.high)
-    if at_limit(ratio.high):
-        return _("{share} (at least {low})", share=share, low=low)
-    return p_("range", "{share} ({low} to {high})", share=share, low=low, high=high)
+        notes.append(_(text, title=title, candidate=plan.candidate(findings.first).title))
+    overall = tuple((plan.candidate(name).title, ratio) for name, ratio in standing.items())
+    return Ratios(_("Overall"), baseline, overall, Table(header, tuple(rows) if every else (), tuple(notes)))
 
 
 # Other figures
@@ -373,63 +339,63 @@ def _share(ratio: Ratio | None, disks: int) -> str:
 def also_measured(findings: Findings) -> Table:
     """Other figures of every candidate: stalls, syncs, times and space."""
     summaries, plan = findings.summaries, findings.result.plan
-    both = {summary.workload for summary in summaries if summary.metric == RETURNED.name}
-    clocked = [summary for summary in summaries if summary.workload in both]
-    others = [summary for summary in summaries if not summary.primary]
-    unplugging = N_("time until safe to unplug")
-    if plan.target.kind == "directory":
-        unplugging = N_("time until safe to unplug (sync alone)")
-    removable = others if plan.drive and plan.drive.unpluggable else []
+
+    def each(metric: str, combined: Callable[[Iterable[float]], float]) -> Mapping[str, float]:
+        """Candidate to its medians of a metric at all workloads, combined."""
+        medians: dict[str, list[float]] = {}
+        for summary in summaries:
+            if summary.metric == metric:
+                medians.setdefault(summary.candidate, []).append(summary.median)
+        return {name: combined(values) for name, values in medians.items()}
+
+    clocked = {s.workload for s in summaries if s.metric == RETURNED.name}
+    on_disk: dict[str, float] = {}
+    for summary in summaries:
+        if summary.metric == DURATION.name and summary.workload in clocked:
+            on_disk[summary.candidate] = on_disk.get(summary.candidate, 0.0) + summary.median
+    longest = {s.candidate: s.worst for s in summaries if s.metric == FSYNC_WORST.name}
+    unplugging = each(UNPLUG_TIME.name, sum) if plan.drive and plan.drive.unpluggable else {}
     known: tuple[tuple[str, Callable[[float], str], Mapping[str, float]], ...] = (
-        (WORST_STALL, stall_text, _worst_stalls(findings)),
-        (N_("median sync"), seconds_text, _each(summaries, SYNC_MEDIAN.name, max)),
-        (N_("99 % of syncs within"), seconds_text, _each(summaries, SYNC_P99.name, max)),
-        (N_("99.9 % of syncs within"), seconds_text, _each(summaries, SYNC_P999.name, max)),
+        (N_("worst stall"), stall_text, _stalls(findings)),
+        (N_("saving while a large file is copied"), stall_text, each(FSYNC_MEDIAN.name, max)),
+        (N_("the longest such save"), stall_text, longest),
+        (N_("median sync"), seconds_text, each(SYNC_MEDIAN.name, max)),
+        (N_("99 % of syncs within"), seconds_text, each(SYNC_P99.name, max)),
+        (N_("99.9 % of syncs within"), seconds_text, each(SYNC_P999.name, max)),
         (N_("write amplification"), three_digits, write_amplification(summaries)),
-        (N_("until programs return"), seconds_text, _each(clocked, RETURNED.name, sum)),
-        (N_("until it is on disk"), seconds_text, _each(clocked, DURATION.name, sum)),
-        (N_("CPU time per round"), seconds_text, _each(others, CPU.name, sum)),
-        (N_("mkfs time"), seconds_text, _each(others, MKFS_TIME.name, sum)),
-        (N_("preallocation time"), seconds_text, _each(others, PREALLOCATION_TIME.name, sum)),
+        (N_("until programs return"), seconds_text, each(RETURNED.name, sum)),
+        (N_("until it is on disk"), seconds_text, on_disk),
+        (N_("CPU time per round"), seconds_text, each(CPU.name, sum)),
+        (N_("mkfs time"), seconds_text, each(MKFS_TIME.name, sum)),
+        (N_("preallocation time"), seconds_text, each(PREALLOCATION_TIME.name, sum)),
         # it includes the files of earlier workloads
-        (N_("peak space used"), size_text, _each(summaries, USED.name, max)),
-        (unplugging, seconds_text, _each(removable, UNPLUG_TIME.name, sum)),
+        (N_("peak space used"), size_text, each(USED.name, max)),
+        (N_("time until safe to unplug"), seconds_text, unplugging),
     )
-    measured = {name for row in known for name in row[2]}
+    measured = {name for _title, _written, values in known for name in values}
     candidates = [candidate for candidate in _ordered(findings) if candidate.name in measured]
     rows = []
-    for name, written, values in known:
+    for title, written, values in known:
+        cells = (written(values[c.name]) if c.name in values else "–" for c in candidates)
         if values:
-            cells = (written(values[c.name]) if c.name in values else "–" for c in candidates)
-            rows.append((_(name), *cells))
+            rows.append((_(title), *cells))
     return Table((_("also measured"), *(candidate.title for candidate in candidates)), tuple(rows))
 
 
 def worst_stalls(findings: Findings) -> Iterator[str]:
     """`XFS 0.3 s`, for every candidate that was seen to stall."""
-    stalls = _worst_stalls(findings)
+    stalls = _stalls(findings)
     for candidate in _ordered(findings):
         if candidate.name in stalls:
             yield f"{candidate.title} {stall_text(stalls[candidate.name])}"
 
 
-def _worst_stalls(findings: Findings) -> Mapping[str, float]:
+def _stalls(findings: Findings) -> Mapping[str, float]:
     worst: dict[str, float] = {}
     for summary in findings.summaries:
         if is_stall(summary.metric) and summary.worst:
             worst[summary.candidate] = max(worst.get(summary.candidate, 0.0), summary.worst)
     return worst
-
-
-def _each(
-    summaries: Iterable[Summary], metric: str, combined: Callable[[Iterable[float]], float]
-) -> Mapping[str, float]:
-    """Candidate to its medians of a metric at all workloads, combined."""
-    medians: dict[str, list[float]] = {}
-    for summary in summaries:
-        if summary.metric == metric:
-            medians.setdefault(summary.candidate, []).append(summary.median)
-    return {name: combined(values) for name, values in medians.items()}
 
 
 # What to know
@@ -449,10 +415,6 @@ def failures(findings: Findings) -> Iterator[str]:
             round=one.round,
             kind=one.kind,
         )
-    known = {failure.candidate for failure in findings.result.failures}
-    for ratio in findings.analysis.overall:
-        if ratio.verdict == "failed" and ratio.candidate not in known:
-            yield f"{candidates[ratio.candidate]}: {_(ratio.text) or _('failed')}"
 
 
 def notes(findings: Findings) -> Iterator[str]:
@@ -465,13 +427,6 @@ def notes(findings: Findings) -> Iterator[str]:
             title = plan.candidate(min(other)).title
             yield _("{test}: ratios are to {candidate}.", test=_(workload.title), candidate=title)
     certain = [ratio for ratio in measured if ratio.low is not None]
-    if measured and not certain and not any(doubt.code == "few-rounds" for doubt in findings.doubts):
-        yield n_(
-            "No intervals: they need {needed}, and there is only one.",
-            "No intervals: they need {needed}, and only {count} can be compared.",
-            max(ratio.rounds for ratio in measured),
-            needed=rounds_text(INTERVAL_ROUNDS),
-        )
     several = len({ratio.workload for ratio in certain}) > 1
     if several and any(ratio.verdict != "open" for ratio in certain):
         yield _("At most 1 in 12 of what is called faster or slower by test may be wrong.")

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from fswizard.language import N_, _
+from fswizard.language import _
 from fswizard.model.analysis import Answer, Findings
-from fswizard.report import content, layout, text
+from fswizard.report import content, text
 from fswizard.report.blocks import Block, Bullets, Commands, Facts, Figures, Paragraph, Ratios, Table
-
-FULL_REPORT = N_("Full report")
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,10 +20,9 @@ class Marks:
     escape: Callable[[str], str]
     """Escapes marks in a text."""
     strong: str
-    item: str
     between: str
     """What separates blocks."""
-    code: Callable[[Iterable[str]], str]
+    code: Callable[[Sequence[str]], str]
     table: Callable[[Table], str]
     fold: str
     """Title and text of what is folded away, or stands below."""
@@ -36,7 +33,7 @@ def _render(marks: Marks, findings: Findings, *, full: bool) -> str:
     if not full:
         return f"{post}\n"
     _answer, *rest, _attempt = content.full(findings)  # the post has both
-    return f"{post}\n\n{marks.fold.format(_(FULL_REPORT), _painted(rest, marks))}\n"
+    return f"{post}\n\n{marks.fold.format(_('Full report'), _painted(rest, marks))}\n"
 
 
 def _painted(blocks: Iterable[Block], marks: Marks) -> str:
@@ -45,32 +42,30 @@ def _painted(blocks: Iterable[Block], marks: Marks) -> str:
 
 def _parts(block: Block, marks: Marks) -> Iterator[str]:
     escape = marks.escape
+    items: tuple[str, ...] = ()
     match block:
         case Answer():
             yield marks.strong.format(escape(block.headline))
-            yield _list(block.lines, marks)
+            items = block.lines
+        case Bullets() if block.items:
+            yield f"{escape(block.title)}:" if block.title else ""
+            items = block.items
         case Paragraph():
             yield escape(block.text)
         case Facts():
             yield marks.table(Table(("", block.title), block.rows))
         case Ratios():
             yield from _parts(block.table, marks)
-        case Table():
+        case Table() if block.rows:
             yield marks.table(block)
-            yield from (escape(note) for note in block.notes)
-        case Bullets() if block.items:
-            yield f"{escape(block.title)}:" if block.title else ""
-            yield _list(block.items, marks)
+            yield from map(escape, block.notes)
         case Commands() if block.commands:
             yield f"{escape(block.title)}:" if block.title else ""
             yield marks.code(block.commands)
         case Figures() if block.charts:
             yield escape(block.caption)
-            yield marks.code(text.figure_lines(block.charts))
-
-
-def _list(items: Iterable[str], marks: Marks) -> str:
-    return "\n".join(marks.item.format(marks.escape(item)) for item in items)
+            yield marks.code(text.bars(block.charts))
+    yield "\n".join(f"- {escape(item)}" for item in items)
 
 
 # Markdown
@@ -82,25 +77,24 @@ _LIST_MARK = re.compile(r"^(\s*\d*)([-+.)])(?=\s|$)")
 
 def no_markdown(text: str) -> str:
     text = text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
-    return _LIST_MARK.sub(r"\1\\\2", _MARKUP.sub(lambda match: "\\" + match[0], text))
+    return _LIST_MARK.sub(r"\1\\\2", _MARKUP.sub(r"\\\g<0>", text))
 
 
-def _indented(lines: Iterable[str]) -> str:
+def _indented(lines: Sequence[str]) -> str:
     """A block of code as every kind of Markdown reads it."""
     return "\n".join(f"    {line}".rstrip() for line in lines)
 
 
 def _piped(table: Table) -> str:
-    if not table.rows:
-        return ""
-    align = ["---", *(["---" if len(table.header) == 2 else "---:"] * (len(table.header) - 1))]
-    cells = [list(map(no_markdown, row)) for row in (table.header, *table.rows)]
-    return "\n".join(f"| {' | '.join(row)} |" for row in (cells[0], align, *cells[1:]))
+    figures = "---" if len(table.header) == 2 else "---:"
+    align = ("---", *[figures] * (len(table.header) - 1))
+    header, *rows = [tuple(map(no_markdown, row)) for row in (table.header, *table.rows)]
+    return "\n".join(f"| {' | '.join(row)} |" for row in (header, align, *rows))
 
 
-REDDIT = Marks(no_markdown, "**{}**", "- {}", "\n\n", _indented, _piped, "**{}**\n\n{}")
+REDDIT = Marks(no_markdown, "**{}**", "\n\n", _indented, _piped, "**{}**\n\n{}")
 MARKDOWN = Marks(
-    no_markdown, "**{}**", "- {}", "\n\n", _indented, _piped, "<details>\n<summary>{}</summary>\n\n{}\n\n</details>"
+    no_markdown, "**{}**", "\n\n", _indented, _piped, "<details>\n<summary>{}</summary>\n\n{}\n\n</details>"
 )
 
 
@@ -112,14 +106,14 @@ def _no_brackets(line: str) -> str:
     return line.translate(str.maketrans("[]", "()"))
 
 
-def _code(lines: Iterable[str]) -> str:
+def _code(lines: Sequence[str]) -> str:
     return "\n".join(("[code]", *map(_no_brackets, lines), "[/code]"))
 
 
 def _columns(table: Table) -> str:
-    return _code(layout.table((table.header, *table.rows), layout.WIDTH)) if table.rows else ""
+    return _code(text.table(table))
 
 
-BBCODE = Marks(_no_brackets, "[b]{}[/b]", "- {}", "\n", _code, _columns, "{}:\n[spoiler]{}[/spoiler]")
+BBCODE = Marks(_no_brackets, "[b]{}[/b]", "\n", _code, _columns, "{}:\n[spoiler]{}[/spoiler]")
 
 render_markdown, render_reddit, render_bbcode = (partial(_render, marks) for marks in (MARKDOWN, REDDIT, BBCODE))

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from fswizard.language import N_, _, n_, number, p_
 from fswizard.model.drive import DRIVE_KINDS, Drive
-from fswizard.model.plan import Plan, Target
+from fswizard.model.plan import Plan
 from fswizard.model.recipe import Workload
 from fswizard.model.result import Outcome
 from fswizard.model.units import (
@@ -83,27 +83,19 @@ def place_text(plan: Plan) -> str:
     if target.kind == "directory":
         directories = ", ".join(candidate.directory for candidate in plan.candidates)
         return _("directories of their own in {directories}", directories=directories)
-    if target.kind == "image":
-        return _images_text(target)
-    devices = _("the device itself")
-    if target.others:
-        devices = n_("{count} device itself", "{count} devices themselves", len(members))
-    paths = ", ".join(
-        p_("a device and its size", "{path} of {size}", path=member.path, size=size_text(member.size_bytes))
-        for member in members
-        if member.path
-    )
-    return f"{devices}: {paths}" if paths else devices
-
-
-def _images_text(target: Target) -> str:
-    size, members = binary_text(target.size_bytes), target.members
-    text = _("a scratch image of {size}", size=size)
-    if target.others:
-        text = n_("{count} scratch image of {size}", "{count} scratch images of {size}", len(members), size=size)
+    known = [member for member in members if member.path]
+    if target.kind == "device":
+        sizes = [
+            p_("a device and its size", "{path} of {size}", path=member.path, size=size_text(member.size_bytes))
+            for member in known
+        ]
+        text = n_("the device itself", "{count} devices themselves", len(members))
+        return f"{text}: {', '.join(sizes)}" if sizes else text
+    size = binary_text(target.size_bytes)
+    text = n_("a scratch image of {size}", "{count} scratch images of {size}", len(members), size=size)
     if target.host_filesystem:
         text = p_("scratch images", "{images} on {filesystem}", images=text, filesystem=target.host_filesystem)
-    paths = ", ".join(dict.fromkeys(member.path for member in members if member.path))
+    paths = ", ".join(dict.fromkeys(member.path for member in known))
     return p_("scratch images", "{images} in {directories}", images=text, directories=paths) if paths else text
 
 
@@ -114,16 +106,6 @@ def weighed(workload: Workload, title: str) -> str:
     if workload.weight == 0:
         return _("{test} (does not count)", test=title)
     return _("{test} (weight {weight})", test=title, weight=number(f"{workload.weight:g}"))
-
-
-def memory_text(plan: Plan) -> str:
-    """Memory limit of measured programs; empty if all use direct I/O."""
-    if all(workload.job.direct for workload in plan.recipe.workloads):
-        return ""
-    if not plan.memory_limit_bytes:
-        return _("no memory limit for measured programs")
-    size = binary_text(plan.memory_limit_bytes)
-    return _("{size} for measured programs, page cache included", size=size)
 
 
 def attempt_command(plan: Plan) -> str:
@@ -141,3 +123,26 @@ def attempt_command(plan: Plan) -> str:
     if plan.target.others:
         argv += ["--target", f"devices:{','.join(plan.target.placeholders)}"]
     return shlex.join(argv)
+
+
+def layout_texts(plan: Plan) -> tuple[str, ...]:
+    """Space and redundancy of each candidate, and what a failed disk means, if the target has several devices."""
+    texts = []
+    whole = size_text(sum(member.size_bytes for member in plan.target.members))
+    for candidate in plan.candidates if plan.target.others else ():
+        array = candidate.array
+        room = p_("space", "{size} of {whole}", size=size_text(plan.target.room_bytes(array)), whole=whole)
+        if array is None:
+            text = _("{room}, on the first disk alone. Everything on it is lost with it.", room=room)
+        else:
+            may_fail = _("{room}, no disk may fail.", room=room)
+            if array.survives > 0:
+                may_fail = n_(
+                    "{room}, any {count} disk may fail.",
+                    "{room}, any {count} disks may fail.",
+                    array.survives,
+                    room=room,
+                )
+            text = f"{may_fail} {_(array.layout.failed)}"
+        texts.append(f"{candidate.name}: {text}")
+    return tuple(texts)

@@ -2,32 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from itertools import zip_longest
+from collections.abc import Iterable, Sequence
+
+from rich import box
+from rich.cells import cell_len
+from rich.console import Console, RenderableType
+from rich.table import Table as Columns
 
 from fswizard.model.analysis import Answer, Findings
-from fswizard.model.text import cells
 from fswizard.report import content
-from fswizard.report.blocks import (
-    Block,
-    Bullets,
-    Chart,
-    Commands,
-    Document,
-    Facts,
-    Figures,
-    Paragraph,
-    Ratios,
-    Table,
-)
-from fswizard.report.layout import GAP, WIDTH, labelled, pad, table, wrap
+from fswizard.report.blocks import Block, Bullets, Chart, Commands, Document, Facts, Figures, Paragraph, Ratios, Table
 
-LABEL = 11
-"""Columns of a label and the space behind it, at least."""
-LONGEST_NAME = 30
+WIDTH = 80
+LABEL = 10
+"""Columns of a label, at least."""
+LONGEST_NAME, LONGEST_TITLE = 30, 22
 SHORTEST_BAR, LONGEST_BAR = 8, 40
-EIGHTHS = " ▏▎▍▌▋▊▉"
-HATCHED = "▒"
+SOLID, HATCHED = "█", "▒"
 
 
 def render(findings: Findings, *, full: bool) -> str:
@@ -39,61 +30,100 @@ def render(findings: Findings, *, full: bool) -> str:
 
 def paint(document: Document) -> str:
     """Blocks with an empty line between them."""
-    parts = ("\n".join(block_lines(block)) for block in document)
+    parts = ("\n".join(_lines(block)) for block in document)
     return "\n\n".join(filter(None, parts)) + "\n"
 
 
-def block_lines(block: Block) -> list[str]:
+def _lines(block: Block) -> list[str]:
     """Lines of a block; none if it is empty."""
-    title = ""
+    title, lines = "", []
     match block:
         case Answer():
             below = [f"  {part}" for line in block.lines for part in wrap(line, WIDTH - 2)]
-            lines = [*wrap(block.headline, WIDTH), *below]
+            lines = [*wrap(block.headline), *below]
         case Paragraph():
-            lines = wrap(block.text, WIDTH)
+            lines = wrap(block.text)
         case Facts():
-            indent = max(LABEL, *(cells(label) + 1 for label, __ in block.rows), 0)
-            lines = [line for label, text in block.rows for line in labelled(label, text, indent)]
-        case Figures():
-            caption = wrap(block.caption, WIDTH) if block.caption else []
-            lines = [*caption, *([""] if caption else []), *figure_lines(block.charts)]
+            lines = _columns(block.rows, least=LABEL)
+        case Figures() if block.charts:
+            lines = [*wrap(block.caption), "", *bars(block.charts)]
         case Ratios():
-            return block_lines(block.table)
-        case Table():
-            lines = [*table((block.header, *block.rows))] if block.rows else []
-            lines += [line for note in block.notes for line in wrap(note, WIDTH)]
-        case Bullets():
+            lines = _lines(block.table)
+        case Table() if block.rows:
+            lines = [*table(block), *(line for note in block.notes for line in wrap(note))]
+        case Bullets() if block.items:
             title = block.title
-            lines = [line for item in block.items for line in labelled("-", item, 2)]
-        case Commands():
+            lines = _columns([("-", item) for item in block.items])
+        case Commands() if block.commands:
             title = block.title
             lines = [f"  {command}" for command in block.commands]
-    return [title, *lines] if title and lines else lines
+    return [title, *lines] if title else lines
 
 
-def figure_lines(charts: Sequence[Chart]) -> Iterator[str]:
+def wrap(shown: RenderableType, width: int = WIDTH) -> list[str]:
+    """Lines of at most `width` columns; a word that is longer than a line is broken."""
+    console = Console(width=width, color_system=None, markup=False, emoji=False, highlight=False)
+    with console.capture() as capture:
+        console.print(shown, overflow="fold")
+    return [line.rstrip() for line in capture.get().rstrip("\n").split("\n")]
+
+
+def _columns(rows: Iterable[Sequence[str]], *, least: int = 0) -> list[str]:
+    """Lines of labels and their texts."""
+    grid = Columns.grid(padding=(0, 1, 0, 0))
+    grid.add_column(overflow="fold", min_width=least)
+    grid.add_column(overflow="fold")
+    for row in rows:
+        grid.add_row(*row)
+    return wrap(grid)
+
+
+def table(block: Table) -> list[str]:
+    """Lines of a table; the first column is text, the others are figures. One that is too wide is cut in two."""
+    drawn = Columns(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0))
+    drawn.add_column(block.header[0], overflow="fold", max_width=LONGEST_TITLE)
+    for title in block.header[1:]:
+        drawn.add_column(title, justify="right", overflow="fold")
+    for row in block.rows:
+        drawn.add_row(*row)
+    lines = wrap(drawn, 10 * WIDTH)
+    middle = (len(block.header) + 1) // 2
+    if max(map(cell_len, lines)) <= WIDTH:
+        return lines
+    if middle < 2:
+        return wrap(drawn)
+    left = Table(block.header[:middle], tuple(row[:middle] for row in block.rows))
+    right = Table((block.header[0], *block.header[middle:]), tuple((row[0], *row[middle:]) for row in block.rows))
+    return [*table(left), "", *table(right)]
+
+
+def bars(charts: Sequence[Chart]) -> list[str]:
     """Each candidate's figure at each workload, in its unit; the best first, with the longest bar."""
     every = [bar for chart in charts for bar in chart.bars]
-    name = min(LONGEST_NAME, max((cells(bar.title) for bar in every), default=0))
-    figure = max((cells(bar.figure) for bar in every), default=0)
-    remark = max((cells(bar.remark) for bar in every if bar.figure), default=0)
-    room = max(SHORTEST_BAR, min(LONGEST_BAR, WIDTH - name - figure - remark - 4 * GAP))
-    for number, chart in enumerate(charts):
-        yield from wrap(chart.title, WIDTH) if number == 0 else ["", *wrap(chart.title, WIDTH)]
+    name = min(LONGEST_NAME, max(cell_len(bar.title) for bar in every))
+    figure = max(cell_len(bar.figure) for bar in every)
+    remark = max((cell_len(bar.remark) for bar in every if bar.figure), default=0)
+    room = max(SHORTEST_BAR, min(LONGEST_BAR, WIDTH - name - figure - remark - 8))
+    lines: list[str] = []
+    for chart in charts:
+        lines += ["", *wrap(chart.title)]
+        grid = Columns.grid(padding=(0, 2, 0, 0))
+        grid.add_column(width=name, overflow="fold")
+        grid.add_column(width=room)
+        grid.add_column(width=figure, justify="right")
+        grid.add_column(overflow="fold")
+        failed = []
         for bar in chart.bars:
+            block = HATCHED if bar.verdict == "open" else SOLID
             if bar.figure:
-                solid_bar = pad(solid(bar.length, room, proven=bar.verdict != "open"), room)
-                right = [f"{solid_bar}  {pad(bar.figure, figure, right=True)}  {bar.remark}"]
+                grid.add_row(bar.title, block * max(1, round(bar.length * room)), bar.figure, bar.remark)
             else:
-                right = wrap(bar.remark, WIDTH - name - 2 * GAP)
-            for title, drawn in zip_longest(wrap(bar.title, name), right, fillvalue=""):
-                yield f"  {pad(title, name)}  {drawn}".rstrip()
+                failed += wrap(f"{bar.title}: {bar.remark}", WIDTH - 2)
+        measured = wrap(grid, WIDTH - 2) if grid.row_count else []
+        lines += [f"  {line}" for line in (*measured, *failed)]
+    return lines[1:]
 
 
-def solid(length: float, width: int, *, proven: bool = True) -> str:
-    """A bar of `length`, from 0 to 1, in `width` cells, to an eighth of a cell; hatched where nothing is proven."""
-    if not proven:
-        return HATCHED * max(1, round(min(1.0, length) * width))
-    full, part = divmod(max(1, round(min(1.0, length) * width * 8)), 8)
-    return "█" * full + EIGHTHS[part].strip()
+def pad(text: str, width: int) -> str:
+    """`text` filled up to `width` columns."""
+    return text + " " * (width - cell_len(text))

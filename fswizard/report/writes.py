@@ -22,16 +22,18 @@ def budget_text(plan: Plan, outlook: Outlook | None = None, *, elapsed_s: float 
     `outlook` is None before a new run. Times that have passed are left out: `up to 4 min`, `longer than planned`.
     """
     run = outlook or expected(plan)
-    return f"{_time_text(run, elapsed_s)} · {_planned_text(plan.drive, run)}"
+    time = _range(duration_text(run.least_s), duration_text(run.most_s), one=run.most_s <= NEARLY * run.least_s)
+    if elapsed_s > run.most_s:
+        time = _("longer than planned")
+    elif elapsed_s > run.least_s:
+        time = p_("range", "up to {time}", time=duration_text(run.most_s))
 
-
-def _planned_text(drive: Drive | None, run: Outlook) -> str:
-    near, size = run.most_bytes <= NEARLY * run.least_bytes, _writes_text(run)
-    text = p_("bytes", "writes about {size}", size=size) if near else p_("bytes", "writes {size}", size=size)
-    share = share_of_life(drive, run.most_bytes)
-    if not share:
-        return text
-    return f"{text}, {share}" if near else _("{writes}, up to {share}", writes=text, share=share)
+    near = run.most_bytes <= NEARLY * run.least_bytes
+    size = _range(_two_digits(run.least_bytes), _two_digits(run.most_bytes), one=near)
+    writes = p_("bytes", "writes about {size}", size=size) if near else p_("bytes", "writes {size}", size=size)
+    if share := share_of_life(plan.drive, run.most_bytes):
+        writes = f"{writes}, {share}" if near else _("{writes}, up to {share}", writes=writes, share=share)
+    return f"{time} · {writes}"
 
 
 def limits_text(plan: Plan) -> str:
@@ -43,34 +45,12 @@ def limits_text(plan: Plan) -> str:
     return _("no new round starts after {time}, or once {size} are written", time=time, size=size)
 
 
-def _time_text(run: Outlook, elapsed_s: float) -> str:
-    most = duration_text(run.most_s)
-    if elapsed_s <= run.least_s:
-        if run.most_s <= NEARLY * run.least_s:
-            return most
-        return _range(_in_minutes(run.least_s) if run.most_s >= 90 else duration_text(run.least_s), most)
-    return p_("range", "up to {time}", time=most) if elapsed_s <= run.most_s else _("longer than planned")
-
-
-def _in_minutes(seconds: float) -> str:
-    """A duration in minutes; from one minute to two, rounded to half a minute."""
-    if 60 <= seconds < 90:
-        return _("{minutes} min", minutes="1" if seconds < 75 else "1½")
-    return duration_text(seconds)
-
-
-def _writes_text(run: Outlook) -> str:
-    least, most = _two_digits(run.least_bytes), _two_digits(run.most_bytes)
-    return most if run.most_bytes <= NEARLY * run.least_bytes else _range(least, most)
-
-
-def _range(low: str, high: str) -> str:
-    """`3–4 min`, `1½–4 min`, `45 s to 3 min`, `3 min`."""
-    value, __, unit = low.partition(" ")
-    other = high.partition(" ")[2]
-    if low == high:
+def _range(low: str, high: str, *, one: bool) -> str:
+    """`3–4 min`, `45 s to 3 min`; the higher end alone if it is to be `one` figure."""
+    value, _space, unit = low.partition(" ")
+    if one or low == high:
         return high
-    if unit == other and " " not in unit:
+    if unit == high.partition(" ")[2] and " " not in unit:
         return f"{value}–{high}"
     return p_("range", "{low} to {high}", low=low, high=high)
 

@@ -11,7 +11,7 @@ from textual.app import App, ComposeResult
 from textual.widgets import Static
 
 from fswizard.advice import conclude
-from fswizard.advice.phrasing import more_text
+from fswizard.advice.answer import more_text
 from fswizard.model.result import Doubt, Result
 from fswizard.report import content
 from fswizard.session.resuming import COMPLETE

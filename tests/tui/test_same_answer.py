@@ -128,7 +128,7 @@ def test_bars_are_the_best_first_and_the_longest_is_the_best(make: Callable[[], 
 @EACH
 def test_figures_and_sentences_are_the_same_and_nothing_is_certain_where_it_is_open(make: Callable[[], Result]) -> None:
     findings = conclude(make())
-    table = content.ratios(findings, content.figures(findings).charts).table
+    table = content.ratios(findings).table
     texts = [each.text for each in (*findings.reasons, *findings.doubts)]
     sentences = (findings.answer.verdict, *findings.answer.lines, *texts, *content.notes(findings))
     for room, text in said(findings).items():

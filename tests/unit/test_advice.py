@@ -100,8 +100,6 @@ CASES: dict[str, Case] = {
         {"work": [*FIND, WORK[1]]}, "find-small find-source"),
     "not settled as something else used the disk": Case(
         (NOISY,), "open", "ext4 xfs", "btrfs", fields={"doubts": BUSY}, warning="busy-machine", more=True),
-    "proven although something else used the disk": Case(
-        (CLEAR,), "winner", "xfs", "ext4 btrfs", (0.1, 0.2), {"doubts": BUSY}, warning="busy-machine"),
     "one round": Case(({"ext4": (100.0,), "xfs": (120.0,)},), "open", "ext4 xfs"),
     "one candidate": Case(({"ext4": (100.0,) * 3},), "open", "ext4"),
     "the others failed": Case(({"ext4": (100.0,) * 3, "xfs": ()},), "only", "ext4", fields={"failures": full("xfs")}),
@@ -168,12 +166,8 @@ def test_what_keeps_direct_writes_in_memory_is_not_chosen_however_fast() -> None
 # Reasons and commands
 
 
-def test_what_a_choice_gains_and_what_it_costs_also_where_it_is_the_baseline() -> None:
-    result = run(WRITES, DELETES)
-    assert texts(result, "speed") == ["Faster than ext4: Write (2× as fast)."]
-    assert texts(result, "cost") == ["Delete: 40 % slower than ext4."]
-    result = run({"ext4": (300.0,) * 4, "xfs": (100.0,) * 4})
-    assert texts(result, "speed") == ["Faster than XFS: Write (3× as fast)."]
+def test_what_a_choice_costs_is_said() -> None:
+    assert texts(run(WRITES, DELETES), "cost") == ["Delete: 40 % slower than ext4."]
 
 
 @pytest.mark.parametrize(
@@ -181,7 +175,8 @@ def test_what_a_choice_gains_and_what_it_costs_also_where_it_is_the_baseline() -
     [
         ("btrfs:noatime,compress=zstd:1",
          ("mkfs.btrfs -L data /dev/disk/by-id/DISK", "LABEL=data  /mnt/data  btrfs  noatime,compress=zstd:1  0  0")),
-        ("ext4:noatime", ("LABEL=data  /mnt/data  ext4  noatime  0  2",)),
+        ("ext4:noatime",
+         ("# Nothing needs formatting. In /etc/fstab:", "LABEL=data  /mnt/data  ext4  noatime  0  2")),
         ("zfs:atime=off", ("zpool create -O atime=off POOL /dev/disk/by-id/DISK",)),
         ("luks,workqueues=off,discards=on+xfs:noatime",
          ("cryptsetup luksFormat --type=luks2 --cipher=aes-xts-plain64 --key-size=512 /dev/disk/by-id/DISK",
@@ -242,11 +237,6 @@ def test_an_array_that_is_advised_is_made_whole_of_disks_by_their_stable_names()
         "mkfs.ext4 -E stride=16,stripe_width=48 -m 0 -L data /dev/md/ARRAY",
         "LABEL=data  /mnt/data  ext4  noatime  0  2",
     )
-
-
-def test_encryption_is_compared_with_the_same_filesystem_without_it() -> None:
-    (text,) = texts(run(noisy({"luks,discards=on+xfs": 40, "xfs": 100, "ext4": 400, "luks+f2fs": 1})), "encryption")
-    assert "XFS on LUKS, discards=on" in text
 
 
 def test_an_array_with_a_disk_missing_in_an_earlier_result_is_reported_and_never_chosen() -> None:

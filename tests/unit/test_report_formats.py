@@ -236,8 +236,8 @@ def test_json_and_csv_have_samples_failures_and_ratios_in_full() -> None:
 def test_the_card_has_disk_verdict_figures_with_the_largest_differences_and_a_command() -> None:
     findings, words = make_findings(), drawn_words(make_findings())
     charts = content.figures(findings).charts
-    assert words[0] == "ST8000AS0002-1NA17Z"
-    assert words[2] == f"✓ {findings.answer.verdict}"
+    assert words[0] == content.subject(findings)
+    assert " ".join(words[2:4]) == findings.answer.headline
     assert {*(chart.title for chart in charts), "187 MB/s", attempt_command(findings.result.plan)} <= set(words)
     many = drawn_words(with_many_workloads(40))
     drawn = [word for word in many if word.startswith("Large-files-")]

@@ -11,7 +11,7 @@ from textual.containers import Horizontal, Vertical
 from textual.content import Content
 from textual.widgets import ProgressBar, Static
 
-from fswizard.advice.phrasing import more_text
+from fswizard.advice.answer import more_text
 from fswizard.language import _, p_
 from fswizard.model.plan import INTERVAL_ROUNDS
 from fswizard.model.run_state import LogNote
