@@ -121,14 +121,16 @@ def shareable(result: Result) -> Result:
     """The result without free text: nothing in it names the machine, its owner or a single disk."""
     plan = result.plan
     recipe, measured = _recipe(plan.recipe), _candidates(plan.candidates)
-    candidates = {"": "", **{old.name: new.name for old, new in zip(plan.candidates, measured)}}
-    tests = {"": "", **{old.name: new.name for old, new in zip(plan.recipe.workloads, recipe.workloads)}}
-    drive = plan.drive and _drive(plan.drive)
-
+    candidates, tests = {"": ""}, {"": ""}
     names = {name: name for each in catalogue().values() for name in (each.name, each.title)}
-    names |= {old.title: new.title for old, new in zip(plan.candidates, measured)}
-    names |= {old.title: new.title for old, new in zip(plan.recipe.workloads, recipe.workloads)}
+    for old, new in zip(plan.candidates, measured):
+        candidates[old.name] = new.name
+        names[old.title] = new.title
+    for workload, other in zip(plan.recipe.workloads, recipe.workloads):
+        tests[workload.name] = other.name
+        names[workload.title] = other.title
     names |= tests | candidates
+    drive = plan.drive and _drive(plan.drive)
     if plan.drive and drive:
         names[plan.drive.model] = drive.model or PLACEHOLDER
         evidence = []
@@ -151,7 +153,6 @@ def shareable(result: Result) -> Result:
     for failure in cells(result.failures):
         kind, text = _coded(failure.kind, failure.text, names)
         failures.append(replace(failure, kind=kind, text=text, details=""))
-    survivors = result.survivors and tuple(candidates[name] for name in result.survivors if name in candidates)
     return replace(
         result,
         environment=_environment(result.environment),
@@ -159,7 +160,7 @@ def shareable(result: Result) -> Result:
         samples=tuple(samples),
         failures=tuple(failures),
         doubts=tuple(Doubt(*_coded(doubt.code, doubt.text, names)) for doubt in result.doubts),
-        survivors=survivors,
+        survivors=result.survivors and tuple(candidates[name] for name in result.survivors if name in candidates),
         fault=result.fault and (_sentence(result.fault, names) or PLACEHOLDER),
         remedy=_sentence(result.remedy, names),
         throughput_series=tuple(cells(result.throughput_series)),
@@ -312,9 +313,8 @@ def _sentence(text: str, names: Names) -> str:
     if not isinstance(text, Message):
         return text if text in program_texts() else ""
     skeleton = re.sub(r"\{\w+\}", "", text.english)
-    known = (
-        not skeleton or _VALUE.fullmatch(skeleton) or text.english in program_texts()
-    )  # a list, a number, a sentence
+    # a list, a number, or a sentence
+    known = not skeleton or _VALUE.fullmatch(skeleton) or text.english in program_texts()
     if not known and (program_texts() or re.fullmatch(r"[\W\d]*\d[\W\d]*", skeleton)):
         return ""
     fields = {name: value if type(value) is int else _field(str(value), names) for name, value in text.fields.items()}

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from itertools import combinations
 
 from fswizard.advice.choice import Choice
 from fswizard.language import N_, _, listing, n_, number, p_
-from fswizard.model.analysis import Answer, MoreTime, Reason, Summary, write_amplification
-from fswizard.model.filesystem import Filesystem
+from fswizard.model.analysis import Answer, MoreTime, Reason
 from fswizard.model.needs import NEEDS, feature_nouns
 from fswizard.model.result import Doubt
-from fswizard.model.units import duration_text, speed_text, three_digits
+from fswizard.model.units import duration_text, speed_text
 from fswizard.stats import more_time
 from fswizard.stats.table import Tables
 
@@ -34,13 +33,11 @@ MOST_PAIRS = 3
 MOST_FEATURES = 3
 """Maximum number of features named for another candidate."""
 RARELY_DECIDE = {"repair", "grow", "quotas", "case-insensitive"}
-MORE_WEAR = 2.0
-"""Ratio of bytes written to flash, compared with another candidate, that is worth a line."""
 
 Doubts = Mapping[str, Doubt]
 
 
-def make_answer(choice: Choice, doubts: Doubts, tables: Tables, summaries: Sequence[Summary]) -> Answer:
+def make_answer(choice: Choice, doubts: Doubts, tables: Tables) -> Answer:
     """The answer for any result; `doubts` are by code."""
     if not choice.names:
         return _nothing(choice)
@@ -67,7 +64,6 @@ def make_answer(choice: Choice, doubts: Doubts, tables: Tables, summaries: Seque
         _behind(choice, answer),
         _("Failed: {candidates}.", candidates=choice.titles(failed)) if failed else "",
         _alternative(choice),
-        _wear(choice, summaries),
         more_text(answer.more) if answer.more else "",
     ]
     return replace(
@@ -216,9 +212,7 @@ def _open(choice: Choice, tables: Tables) -> Answer:
         fields = {"candidate": choice.title(pair.candidate), "speed": choice.comparison(pair)}
         lines.append(_(text, low=low, high=high, **fields))
     more = more_time(choice.result, choice.names, choice.result.trial_s, tables)
-    # The user asks first of all whether another one is better than the first choice.
-    undecided = [pair.inverted() for pair in pairs if not pair.differs] or [pair.inverted() for pair in pairs]
-    return Answer("open", verdict, ratio=next(iter(undecided), None), lines=tuple(lines), more=more)
+    return Answer("open", verdict, ratio=pairs[0].inverted() if pairs else None, lines=tuple(lines), more=more)
 
 
 def reasons(choice: Choice) -> Iterator[Reason]:
@@ -282,35 +276,16 @@ def _alternative(choice: Choice) -> str:
                 other.survives,
                 candidate=other.title,
             )
+    decisive = {}
+    for candidate in (first, *others):
+        present = {feature.name for feature in candidate.filesystem.features if feature.present}
+        decisive[candidate.name] = present & NEEDS.keys() - RARELY_DECIDE
     offers: list[str] = []
     title = ""
     for other in others:
-        more = _features(other.filesystem) - _features(first.filesystem)
+        more = decisive[other.name] - decisive[first.name]
         if len(more) > len(offers):
             offers, title = feature_nouns(more)[:MOST_FEATURES], other.filesystem.title
     if not offers:
         return ""
     return _("Choose {candidate} instead if you want {features}.", candidate=title, features=listing(offers))
-
-
-def _features(filesystem: Filesystem) -> set[str]:
-    """Names of the features that a filesystem has in full, without those that rarely decide, or that are obsolete."""
-    return {feature.name for feature in filesystem.features if feature.present} & NEEDS.keys() - RARELY_DECIDE
-
-
-def _wear(choice: Choice, summaries: Sequence[Summary]) -> str:
-    """Large differences in the bytes that eligible candidates write to flash; empty on other disks."""
-    amplification = write_amplification(summaries)
-    known = [name for name in choice.eligible if name in amplification]
-    if not choice.plan.drive or not choice.plan.drive.flash or not known:
-        return ""
-    least, most = min(known, key=amplification.__getitem__), max(known, key=amplification.__getitem__)
-    if amplification[most] < MORE_WEAR * amplification[least]:
-        return ""
-    return _(
-        "Wear: {candidate} writes {much} bytes to flash for each byte saved, {other} {little}.",
-        candidate=choice.title(most),
-        other=choice.title(least),
-        much=three_digits(amplification[most]),
-        little=three_digits(amplification[least]),
-    )

@@ -117,26 +117,21 @@ def choose(result: Result, analysis: Analysis) -> Choice:
     if in_memory == measured:
         in_memory = []  # they can still be compared with each other
     eligible = [name for name in measured if name not in {*lacking, *unsafe, *in_memory}]
-    kind, names = _rank(plan, analysis, eligible)
-    if kind == "only" and len(analysis.overall) < 2:
-        kind = "open"  # nothing speaks for the only one that was measured
-    return Choice(result, analysis, kind, names, tuple(eligible), lacking, unsafe, tuple(in_memory))
-
-
-def _rank(plan: Plan, analysis: Analysis, eligible: Sequence[str]) -> tuple[AnswerKind, Names]:
-    """The kind of answer, and the names of the candidates that no other is proven to beat."""
-    best = analysis.unbeaten(eligible)
+    best = analysis.unbeaten(eligible)  # no other is proven to beat them
+    names = tuple(sorted(best, key=lambda name: name != plan.baseline))
+    kind: AnswerKind = "open"
     if not eligible:
-        return "excluded", ()
-    if len(eligible) == 1:
-        return "only", best
-    if len(best) == 1:
-        return "winner", best
-    baseline_first = tuple(sorted(best, key=lambda name: name != plan.baseline))
-    if analysis.all_within(best, ALIKE_AT_THE_END):
-        return "alike", baseline_first
-    for name in best:
-        others = [other for other in best if other != name]
-        if all(analysis.dependence(name, other) for other in others):
-            return "depends", (name, *others)
-    return "open", baseline_first
+        kind = "excluded"
+    elif len(eligible) == 1:
+        kind = "only" if len(analysis.overall) > 1 else "open"  # nothing speaks for the only one that was measured
+    elif len(best) == 1:
+        kind = "winner"
+    elif analysis.all_within(best, ALIKE_AT_THE_END):
+        kind = "alike"
+    else:
+        for name in best:
+            others = tuple(other for other in best if other != name)
+            if all(analysis.dependence(name, other) for other in others):
+                kind, names = "depends", (name, *others)
+                break
+    return Choice(result, analysis, kind, names, tuple(eligible), lacking, unsafe, tuple(in_memory))

@@ -1,23 +1,16 @@
 """Findings as text for readers and programs: one file per format, each a pure function.
 
-Add an export format
-====================
+To add an export format, write `fswizard/report/NAME.py` with a function `render(findings: Findings) -> str`, and its
+line in FORMATS below. Name it in `README.md`, in the table of formats in `fswizard/USAGE.md`, and in `CHANGELOG.md`.
 
-Write `fswizard/report/NAME.py` with a function `render(findings: Findings) -> str`, and give it its line in FORMATS
-below. The command line, the wizard's list and the tests of every format go through FORMATS. Name it in `README.md`, in
-the table of formats in `fswizard/USAGE.md`, and in `CHANGELOG.md`. `markup.py` is an example.
-
-- What comes in has gone through `text.harmless`: its text is one line each. `fswizard.sharing` decides before what may
-  be in it.
+- Its text is one line each, without control characters. `fswizard.sharing` decides before what may be in it.
 - `content.full` and `content.short` have every sentence and figure as blocks of the kinds in `blocks.py`, in order; a
   format only paints them. What they lack is added there, so that the other formats say it too.
 - `text.paint` paints blocks for a fixed-width font. Markup for a forum is one more table of marks in `markup.py`.
-- Where one file writes a format in two ways, its line names the function, too.
 - Escape every text for the format's own markup. `tests/unit/test_report_formats.py` tries hostile names on each format
   there is; add there what opens yours, as its readers do.
 
-The manual page names each format, and the first command makes it again. The wizard's list is in a picture of each size,
-which the last one redraws; look at them before you commit them:
+The first command below makes the manual page again, the last one the pictures of the wizard's list:
 
     .venv/bin/python packaging/share.py
     .venv/bin/pytest tests/unit/test_report_formats.py tests/unit/test_packaging.py
@@ -65,7 +58,7 @@ FORMATS: Mapping[str, Format] = {
     "html": Format(N_("Web page with charts"), ".html", "fswizard.report.html"),
     "csv": Format(N_("Every figure, as a table"), ".csv", "fswizard.report.csv", english=True),
     "json": Format(N_("Everything, for programs"), ".json", "fswizard.report.json", english=True),
-    "result": Format(N_("A result to share"), ".jsonl", "fswizard.report.result", english=True),
+    "result": Format(N_("A result to share"), ".jsonl", "fswizard.report.json", "render_result", english=True),
 }
 
 

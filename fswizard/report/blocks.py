@@ -27,17 +27,6 @@ class Facts:
 
 
 @dataclass(frozen=True, slots=True)
-class RoundFigure:
-    """A candidate's figure at a workload in one round."""
-
-    round: int
-    figure: str
-    """Figure with its unit."""
-    length: float
-    """Length on the scale of the bars, above 1 if better than the best median."""
-
-
-@dataclass(frozen=True, slots=True)
 class Bar:
     """A candidate's figure at a workload."""
 
@@ -53,8 +42,8 @@ class Bar:
     """`3× slower`, if that is proven; the reason for a failure."""
     verdict: Verdict = "open"
     """Against the baseline; `alike` for the baseline itself. A bar is hatched or pale where it is `open`."""
-    rounds: tuple[RoundFigure, ...] = ()
-    """Figures of each round, of which `figure` is the median."""
+    rounds: tuple[tuple[str, float], ...] = ()
+    """Figure and length of each round, above 1 if better than the best median."""
 
 
 @dataclass(frozen=True, slots=True)

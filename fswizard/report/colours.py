@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from fswizard.model.plan import Plan
-
 Hues = tuple[str, str, str, str]
 """Colours on dark and on light ground, and both among a terminal's own colours."""
 
@@ -31,11 +29,6 @@ HUES: Mapping[str, Hues] = {
 kind of colour blindness; nobody compares all."""
 
 
-def kind_of(plan: Plan, candidate: str) -> str:
-    """The key of a candidate's colour."""
-    return key_of(plan.candidate(candidate).filesystem.name)
-
-
 def key_of(filesystem: str) -> str:
     """The key of a filesystem's colour: a name of HUES, or `other`."""
     return filesystem if filesystem in HUES else "other"
@@ -47,7 +40,6 @@ INK: Mapping[str, tuple[str, str]] = {
     "ground": ("#14191f", "#ffffff"),
     "soft": ("#1b222a", "#f3f6fa"),
     "line": ("#333c47", "#d5dbe3"),
-    "near": ("#232d38", "#e6ecf4"),
     "good": ("#4cc38a", "#0b7a4b"),
     "bad": ("#f0825f", "#b3401f"),
     "even": ("#7fb0ff", "#2b62b8"),

@@ -6,9 +6,8 @@ from collections.abc import Iterator, Sequence
 
 from fswizard.language import N_, _
 from fswizard.model.comparison import Comparison, Difference
-from fswizard.model.plan import INTERVAL_ROUNDS
 from fswizard.model.text import harmless, safe
-from fswizard.model.units import figure_text, rounds_text
+from fswizard.model.units import figure_text
 from fswizard.report.blocks import Bullets, Document, Facts, Table, legend, ratio_cell
 
 
@@ -20,15 +19,11 @@ def document(comparison: Comparison, names: Sequence[str]) -> Document:
     changed = ", ".join(_text(one) for one in comparison.differences if not one.unlike)
     if not comparison.differences and any(change.ratio.differs for change in comparison.changes):
         changed = _("nothing that fswizard records: consider how full the disk is, its age, and other programs")
-    facts = []
-    if changed:
-        facts.append((_("Changed"), changed))
-    if unlike:
-        text = N_("Not measured alike: {differences}. That alone may explain a difference.")
-        facts.append((_("Caution"), _(text, differences=unlike)))
+    text = N_("Not measured alike: {differences}. That alone may explain a difference.")
+    facts = ((_("Changed"), changed), (_("Caution"), unlike and _(text, differences=unlike)))
     return (
         Facts(tuple((side.capitalize(), safe(name)) for side, name in zip(sides, names))),
-        Facts(tuple(facts)),
+        Facts(tuple(fact for fact in facts if fact[1])),
         Table(("", *sides, _("ratio")), tuple(_rows(comparison)), tuple(_notes(comparison, sides))),
         Bullets(_("Doubts"), comparison.doubts),
         Bullets(_("Not compared"), comparison.left_out),
@@ -59,9 +54,6 @@ def _notes(comparison: Comparison, sides: tuple[str, str]) -> Iterator[str]:
     yield _(
         "Ratios are {after} over {before}: above 1 is better. Within 5 % they are alike.", after=after, before=before
     )
-    if any(ratio.low is None for ratio in ratios):
-        text = N_("Ratios without an interval come from fewer than {rounds}.")
-        yield _(text, rounds=rounds_text(INTERVAL_ROUNDS + 1))
-    elif any(ratio.verdict != "open" for ratio in ratios):
+    if any(ratio.verdict != "open" for ratio in ratios):
         yield _("Each difference has a chance of 1 % of being none.")
     yield legend(ratios)

@@ -11,23 +11,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from fswizard.advice.commands import commands
 from fswizard.language import N_, _, n_, p_
+from fswizard.model import metrics
 from fswizard.model.analysis import SIGNS, Findings, Verdict, write_amplification
 from fswizard.model.filesystem import Candidate
-from fswizard.model.metrics import (
-    CPU,
-    DURATION,
-    FSYNC_MEDIAN,
-    FSYNC_WORST,
-    MKFS_TIME,
-    PREALLOCATION_TIME,
-    RETURNED,
-    SYNC_MEDIAN,
-    SYNC_P99,
-    SYNC_P999,
-    UNPLUG_TIME,
-    USED,
-    is_stall,
-)
 from fswizard.model.recipe import Workload
 from fswizard.model.result import Result
 from fswizard.model.units import (
@@ -50,7 +36,6 @@ from fswizard.report.blocks import (
     Figures,
     Paragraph,
     Ratios,
-    RoundFigure,
     Table,
     legend,
     ratio_cell,
@@ -69,7 +54,6 @@ from fswizard.report.subject import (
 from fswizard.report.writes import written_text
 
 SET_UP = N_("How to set it up")
-FAILED = N_("Failed")
 COUNTED = {
     "operations": p_("counted by a rate", "operations"),
     "reads": p_("counted by a rate", "reads"),
@@ -92,7 +76,7 @@ def full(findings: Findings) -> Document:
         set_up(findings),
         figures(findings),
         Bullets("", tuple(reason.text for reason in findings.reasons)),
-        Bullets(_(FAILED), tuple(failures(findings))),
+        Bullets(_("Failed"), tuple(failures(findings))),
         Bullets(_("Doubts"), (*(doubt.text for doubt in findings.doubts), *notes(findings))),
         ratios(findings),
         also_measured(findings),
@@ -223,12 +207,10 @@ def figures(findings: Findings) -> Figures:
             charts.append(Chart(_(workload.title), bars, workload.name, workload.weight))
     every = [bar for chart in charts for bar in chart.bars if bar.figure]
     baseline = findings.result.plan.candidate(findings.baseline).title
-    caption = N_("Longer is better.") if every else ""
-    if any(bar.verdict == "open" for bar in every):
+    caption = N_("Longer is better.")
+    if any(bar.verdict == "open" or bar.remark for bar in every):
         caption = N_("Longer is better. Hatched or pale: no difference from {candidate} is proven.")
-    elif any(bar.remark for bar in every):
-        caption = N_("Longer is better. Differences are from {candidate}.")
-    note = _("Dots are single rounds; point at a bar or tap on it to see their figures.") if every else ""
+    note = _("Dots are single rounds; point at one to see its figure.") if every else ""
     return Figures(tuple(charts), p_("heading of figures", "Measured"), note, _(caption, candidate=baseline))
 
 
@@ -238,10 +220,10 @@ def _bars(findings: Findings, workload: Workload) -> Iterator[Bar]:
     higher = workload.metric.better == "higher"
     verdicts = {r.candidate: r for r in findings.analysis.by_workload if r.workload == workload.name}
     medians = {s.candidate: s.median for s in findings.summaries if s.primary and s.workload == workload.name}
-    rounds: dict[str, list[tuple[int, float]]] = {}
+    rounds: dict[str, list[float]] = {}
     for s in result.samples:
         if s.primary and s.workload == workload.name and s.status == "ok" and s.round not in result.discarded_rounds:
-            rounds.setdefault(s.candidate, []).append((s.round, s.value))
+            rounds.setdefault(s.candidate, []).append(s.value)
 
     measured, failed = [], []
     for candidate in result.plan.candidates:
@@ -262,14 +244,14 @@ def _bars(findings: Findings, workload: Workload) -> Iterator[Bar]:
         if workload.job.direct and name in result.cached_in_memory:
             remark, verdict = p_("beside a figure", "in memory"), "open"
         figures = []
-        for number, value in ((0, medians[name]), *rounds.get(name, ())):
+        for value in (medians[name], *rounds.get(name, ())):
             better, other = value, medians[measured[0].name]
             if not higher:
                 better, other = other, better
-            figures.append(RoundFigure(number, _figure(workload, value), better / other if other else 1.0))
-        median, *each = figures
+            figures.append((_figure(workload, value), better / other if other else 1.0))
+        (figure, length), *each = figures
         kind = key_of(candidate.filesystem.name)
-        yield Bar(name, candidate.title, kind, median.figure, median.length, remark, verdict, tuple(each))
+        yield Bar(name, candidate.title, kind, figure, length, remark, verdict, tuple(each))
     yield from failed
 
 
@@ -319,10 +301,7 @@ def ratios(findings: Findings) -> Ratios:
 
     baseline, every = plan.candidate(findings.baseline).title, [*standing.values(), *single.values()]
     header = (_("by workload"), baseline, *(candidate.title for candidate in others))
-    explained = N_("Ratios to {baseline}: above 1 is better")
-    if any(ratio.low is not None for ratio in every):
-        explained = N_("Ratios to {baseline}: above 1 is better, with 95 % intervals")
-    notes = [f"{_(explained, baseline=baseline)}.", legend(every)]
+    notes = [_("Ratios to {baseline}: above 1 is better, with 95 % intervals", baseline=baseline), legend(every)]
     if any(shares):
         title = _("disk speed")
         header = (*header, title)
@@ -340,36 +319,29 @@ def also_measured(findings: Findings) -> Table:
     """Other figures of every candidate: stalls, syncs, times and space."""
     summaries, plan = findings.summaries, findings.result.plan
 
-    def each(metric: str, combined: Callable[[Iterable[float]], float]) -> Mapping[str, float]:
+    def each(metric: metrics.Metric, combined: Callable[[Iterable[float]], float]) -> Mapping[str, float]:
         """Candidate to its medians of a metric at all workloads, combined."""
         medians: dict[str, list[float]] = {}
         for summary in summaries:
-            if summary.metric == metric:
+            if summary.metric == metric.name:
                 medians.setdefault(summary.candidate, []).append(summary.median)
         return {name: combined(values) for name, values in medians.items()}
 
-    clocked = {s.workload for s in summaries if s.metric == RETURNED.name}
-    on_disk: dict[str, float] = {}
-    for summary in summaries:
-        if summary.metric == DURATION.name and summary.workload in clocked:
-            on_disk[summary.candidate] = on_disk.get(summary.candidate, 0.0) + summary.median
-    longest = {s.candidate: s.worst for s in summaries if s.metric == FSYNC_WORST.name}
-    unplugging = each(UNPLUG_TIME.name, sum) if plan.drive and plan.drive.unpluggable else {}
+    longest = {s.candidate: s.worst for s in summaries if s.metric == metrics.FSYNC_WORST.name}
+    unplugging = each(metrics.UNPLUG_TIME, sum) if plan.drive and plan.drive.unpluggable else {}
     known: tuple[tuple[str, Callable[[float], str], Mapping[str, float]], ...] = (
         (N_("worst stall"), stall_text, _stalls(findings)),
-        (N_("saving while a large file is copied"), stall_text, each(FSYNC_MEDIAN.name, max)),
+        (N_("saving while a large file is copied"), stall_text, each(metrics.FSYNC_MEDIAN, max)),
         (N_("the longest such save"), stall_text, longest),
-        (N_("median sync"), seconds_text, each(SYNC_MEDIAN.name, max)),
-        (N_("99 % of syncs within"), seconds_text, each(SYNC_P99.name, max)),
-        (N_("99.9 % of syncs within"), seconds_text, each(SYNC_P999.name, max)),
+        (N_("median sync"), seconds_text, each(metrics.SYNC_MEDIAN, max)),
+        (N_("99.9 % of syncs within"), seconds_text, each(metrics.SYNC_P999, max)),
         (N_("write amplification"), three_digits, write_amplification(summaries)),
-        (N_("until programs return"), seconds_text, each(RETURNED.name, sum)),
-        (N_("until it is on disk"), seconds_text, on_disk),
-        (N_("CPU time per round"), seconds_text, each(CPU.name, sum)),
-        (N_("mkfs time"), seconds_text, each(MKFS_TIME.name, sum)),
-        (N_("preallocation time"), seconds_text, each(PREALLOCATION_TIME.name, sum)),
+        (N_("until programs return"), seconds_text, each(metrics.RETURNED, sum)),
+        (N_("CPU time per round"), seconds_text, each(metrics.CPU, sum)),
+        (N_("mkfs time"), seconds_text, each(metrics.MKFS_TIME, sum)),
+        (N_("preallocation time"), seconds_text, each(metrics.PREALLOCATION_TIME, sum)),
         # it includes the files of earlier workloads
-        (N_("peak space used"), size_text, each(USED.name, max)),
+        (N_("peak space used"), size_text, each(metrics.USED, max)),
         (N_("time until safe to unplug"), seconds_text, unplugging),
     )
     measured = {name for _title, _written, values in known for name in values}
@@ -393,7 +365,7 @@ def worst_stalls(findings: Findings) -> Iterator[str]:
 def _stalls(findings: Findings) -> Mapping[str, float]:
     worst: dict[str, float] = {}
     for summary in findings.summaries:
-        if is_stall(summary.metric) and summary.worst:
+        if metrics.is_stall(summary.metric) and summary.worst:
             worst[summary.candidate] = max(worst.get(summary.candidate, 0.0), summary.worst)
     return worst
 
@@ -421,11 +393,10 @@ def notes(findings: Findings) -> Iterator[str]:
     """Which ratios are to another candidate than the baseline, and how sure they are."""
     plan = findings.result.plan
     measured = [ratio for ratio in findings.analysis.by_workload if ratio.verdict != "failed"]
-    for workload in plan.recipe.workloads:
-        other = {ratio.baseline for ratio in measured if ratio.workload == workload.name} - {findings.baseline}
-        if other:
-            title = plan.candidate(min(other)).title
-            yield _("{test}: ratios are to {candidate}.", test=_(workload.title), candidate=title)
+    for name, baseline in sorted({(ratio.workload, ratio.baseline) for ratio in measured}):
+        if baseline != findings.baseline:
+            title = _(plan.recipe.workload(name).title)
+            yield _("{test}: ratios are to {candidate}.", test=title, candidate=plan.candidate(baseline).title)
     certain = [ratio for ratio in measured if ratio.low is not None]
     several = len({ratio.workload for ratio in certain}) > 1
     if several and any(ratio.verdict != "open" for ratio in certain):

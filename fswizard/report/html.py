@@ -8,10 +8,10 @@ from html import escape
 from pathlib import Path
 
 from fswizard.language import _, chosen
-from fswizard.model.analysis import LEVEL, SIGNS, Answer, Findings
+from fswizard.model.analysis import SIGNS, Answer, Findings
 from fswizard.model.units import ratio_text
 from fswizard.report import content
-from fswizard.report.blocks import Bar, Block, Bullets, Chart, Commands, Facts, Figures, Paragraph, Ratios, Table
+from fswizard.report.blocks import Bar, Block, Bullets, Chart, Commands, Facts, Figures, Ratios, Table
 from fswizard.report.colours import as_preferred, fills, ink
 
 _STYLE = Path(__file__).with_name("page.css")
@@ -46,8 +46,6 @@ def _painted(block: Block) -> str:
             sign = f'<span class="{block.sign.tone}">{block.sign.glyph}</span>'
             head = f"<h1>{sign} {escape(block.verdict)}</h1>{_each('p', [block.certainty], 'over')}"
             return f"<header>{head}</header>{_each('p', block.lines)}"
-        case Paragraph():
-            return f"<p>{escape(block.text)}</p>"
         case Facts():
             title = block.title
             facts = "".join(f"<dt>{escape(label)}</dt><dd>{escape(text)}</dd>" for label, text in block.rows)
@@ -65,8 +63,7 @@ def _painted(block: Block) -> str:
             body = _table(block)
         case Bullets() if block.items:
             title = block.title
-            kind = ' class="failed"' if title == _(content.FAILED) else ""
-            body = f"<ul{kind}>{_each('li', block.items)}</ul>"
+            body = f"<ul>{_each('li', block.items)}</ul>"
         case Commands() if block.commands:
             title = block.title
             body = f"<pre>{escape(chr(10).join(block.commands))}</pre>"
@@ -84,7 +81,7 @@ def _each(tag: str, texts: Iterable[str], kind: str = "") -> str:
 
 def _chart(chart: Chart) -> str:
     """Each candidate's figure, in its unit and colour, and those of each round, on one page of paper."""
-    lengths = [each.length for bar in chart.bars for each in bar.rounds]
+    lengths = [length for bar in chart.bars for _figure, length in bar.rounds]
     scale = min(FARTHEST_ROUND, max([1.0, *lengths]))
     rows = "".join(_bar(bar, scale) for bar in chart.bars)
     return f'<div class="keep"><h3>{escape(chart.title)}</h3>{rows}</div>'
@@ -94,18 +91,17 @@ def _bar(bar: Bar, scale: float) -> str:
     name = f'<span class="name">{escape(bar.title)}</span>'
     if not bar.figure:
         return f'<div class="row">{name}<span class="why">{escape(bar.remark)}</span></div>'
-    dots = "".join(f'<circle class="dot" cx="{min(1, each.length / scale):.2%}" cy="9"/>' for each in bar.rounds)
+    dots = "".join(
+        f'<circle class="dot" cx="{min(1, length / scale):.2%}" cy="9"><title>{escape(figure)}</title></circle>'
+        for figure, length in bar.rounds
+    )
     width = f"{max(bar.length / scale, 0.003):.2%}"
-    rounds = "".join(f"<tr><th>{each.round}</th><td>{escape(each.figure)}</td></tr>" for each in bar.rounds)
-    if rounds:
-        caption = _("{candidate}, each round", candidate=bar.title)
-        rounds = f'<table class="rounds"><caption>{escape(caption)}</caption>{rounds}</table>'
     unproven = ' opacity="0.45"' if bar.verdict == "open" else ""
     return (
-        f'<div class="row" tabindex="0">{name}<span class="bar"><svg height="18" aria-hidden="true">'
+        f'<div class="row">{name}<span class="bar"><svg height="18" aria-hidden="true">'
         f'<rect class="fs-{bar.kind}" height="18" rx="2" width="{width}"{unproven}/>{dots}</svg></span>'
         f'<span class="value">{escape(bar.figure)}</span>'
-        f'<span class="verdict {SIGNS[bar.verdict].tone}">{escape(bar.remark)}</span>{rounds}</div>'
+        f'<span class="verdict {SIGNS[bar.verdict].tone}">{escape(bar.remark)}</span></div>'
     )
 
 
@@ -129,7 +125,6 @@ def _intervals(block: Ratios) -> Iterator[str]:
         if ratio.verdict == "failed":
             yield f'<div class="row">{name}<span class="why">{escape(ratio.why)}</span></div>'
             continue
-        near = f'<rect class="near" x="{at(1 / LEVEL)}" width="{math.log(LEVEL) / end:.2%}" height="24"/>'
         one = '<line class="one" x1="50%" x2="50%" y1="0" y2="24"/>'
         span = ""
         if ratio.low and ratio.high:
@@ -137,18 +132,16 @@ def _intervals(block: Ratios) -> Iterator[str]:
         point = f'<circle class="{sign.tone}" cx="{at(ratio.ratio)}" cy="12" r="5"/>'
         yield (
             f'<div class="row">{name}<span class="bar"><svg height="24" aria-hidden="true">'
-            f"{near}{one}{span}{point}</svg></span>"
+            f"{one}{span}{point}</svg></span>"
             f'<span class="value">{ratio_text(ratio.ratio)} <span class="dim">{ratio.interval()}</span></span>'
             f'<span class="verdict {sign.tone}">{sign.glyph} {escape(_(sign.word))}</span></div>'
         )
 
 
 def _table(block: Table) -> str:
-    rows = "".join(f"<tr>{_each('th', [title])}{_cells(cells)}</tr>" for title, *cells in block.rows)
-    notes = _each("p", block.notes, "dim")
+    rows = ""
+    for title, *cells in block.rows:
+        rows += f"<tr><th>{escape(title)}</th>{''.join(f'<td>{escape(cell)}</td>' for cell in cells)}</tr>"
     head = "".join(f"<th>{escape(cell)}</th>" for cell in block.header)
-    return f'<div class="wide"><table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></div>{notes}'
-
-
-def _cells(cells: Iterable[str]) -> str:
-    return "".join(f"<td>{escape(cell)}</td>" for cell in cells)
+    table = f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
+    return f'<div class="wide">{table}</div>{_each("p", block.notes, "dim")}'

@@ -1,4 +1,4 @@
-"""One JSON document for programs: the findings as they are, described by result.schema.json in this directory.
+"""Documents for programs: the findings as JSON, described by result.schema.json in this directory, and a result file.
 
 Durations are in seconds, sizes in bytes.
 """
@@ -6,10 +6,12 @@ Durations are in seconds, sizes in bytes.
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import msgspec
 
 from fswizard.model.analysis import Findings
+from fswizard.model.result_file import encoded, lines
 from fswizard.report.content import set_up
 
 
@@ -25,3 +27,9 @@ def render(findings: Findings) -> str:
         if array := candidate["array"]:
             array["layout"] = array["layout"]["name"]
     return json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def render_result(findings: Findings) -> str:
+    """A result file, without the rates of each second, which are most of one."""
+    result = replace(findings.result, throughput_series=())
+    return b"".join(map(encoded, lines(result, findings.analysis, findings.answer))).decode()

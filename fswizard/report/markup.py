@@ -110,10 +110,8 @@ def _code(lines: Sequence[str]) -> str:
     return "\n".join(("[code]", *map(_no_brackets, lines), "[/code]"))
 
 
-def _columns(table: Table) -> str:
-    return _code(text.table(table))
-
-
-BBCODE = Marks(_no_brackets, "[b]{}[/b]", "\n", _code, _columns, "{}:\n[spoiler]{}[/spoiler]")
+BBCODE = Marks(
+    _no_brackets, "[b]{}[/b]", "\n", _code, lambda table: _code(text.table(table)), "{}:\n[spoiler]{}[/spoiler]"
+)
 
 render_markdown, render_reddit, render_bbcode = (partial(_render, marks) for marks in (MARKDOWN, REDDIT, BBCODE))

@@ -10,12 +10,7 @@ from fswizard.model.drive import DRIVE_KINDS, Drive
 from fswizard.model.plan import Plan
 from fswizard.model.recipe import Workload
 from fswizard.model.result import Outcome
-from fswizard.model.units import (
-    binary_text,
-    duration_text,
-    rounds_text,
-    size_text,
-)
+from fswizard.model.units import binary_text, duration_text, rounds_text, size_text
 
 OUTCOMES: Mapping[Outcome, str] = {
     "finished": "",
@@ -27,12 +22,6 @@ OUTCOMES: Mapping[Outcome, str] = {
     "killed": N_("cut off before its end"),
     "running": N_("still in progress"),
 }
-AFTERWARDS: Mapping[str, str] = {
-    "image": N_("{place}, removed afterwards"),
-    "device": N_("{place}; left empty, without a filesystem"),
-    "directory": N_("{place}; nothing is formatted"),
-}
-"""What a run does with the place that it measures on, by kind of target."""
 
 
 def run_text(rounds: int, elapsed_s: float, outcome: Outcome, discarded: int = 0) -> str:

@@ -30,9 +30,9 @@ def budget_text(plan: Plan, outlook: Outlook | None = None, *, elapsed_s: float 
 
     near = run.most_bytes <= NEARLY * run.least_bytes
     size = _range(_two_digits(run.least_bytes), _two_digits(run.most_bytes), one=near)
-    writes = p_("bytes", "writes about {size}", size=size) if near else p_("bytes", "writes {size}", size=size)
+    writes = p_("bytes", "writes about {size}", size=size)
     if share := share_of_life(plan.drive, run.most_bytes):
-        writes = f"{writes}, {share}" if near else _("{writes}, up to {share}", writes=writes, share=share)
+        writes = _("{writes}, up to {share}", writes=writes, share=share)
     return f"{time} · {writes}"
 
 
@@ -62,19 +62,15 @@ def _two_digits(size_bytes: float) -> str:
 
 
 def share_of_life(drive: Drive | None, writes_bytes: float) -> str:
-    """`0.002 % of this SSD's rated life`; empty if the disk does not wear, or its life is unknown."""
+    """`0.002 % of this SSD's life`; empty if the disk does not wear, or its life is unknown."""
     if drive is None or drive.kind not in ("ssd", "nvme"):
         return ""
     life_bytes = drive.endurance_bytes or rated_bytes(drive)
     if not life_bytes:
         return ""
-    percent = 100 * writes_bytes / life_bytes
-    share = _("under {percent} %", percent=number("0.001"))
-    if percent >= 0.001:
-        share = _("{percent} %", percent=number(f"{percent:.1g}" if percent < 1 else f"{percent:.0f}"))
-    if drive.endurance_bytes:
-        return _("{share} of this SSD's life", share=share)
-    return _("{share} of this SSD's rated life", share=share)
+    percent = max(0.001, 100 * writes_bytes / life_bytes)
+    share = _("{percent} %", percent=number(f"{percent:.1g}" if percent < 1 else f"{percent:.0f}"))
+    return _("{share} of this SSD's life", share=share)
 
 
 def written_text(result: Result) -> str:

@@ -18,13 +18,13 @@ from fswizard.filesystems import layouts, parse_candidates
 from fswizard.model.analysis import ALIKE_AT_THE_END, ANSWER_SIGNS, Answer, AnswerKind
 from fswizard.model.codec import from_json, to_json
 from fswizard.model.filesystem import Candidate
-from fswizard.model.metrics import BYTES_WRITTEN, DEVICE_WRITTEN, DIRECT_CACHED, DURATION
+from fswizard.model.metrics import DIRECT_CACHED, DURATION
 from fswizard.model.plan import Member, Target
 from fswizard.model.recipe import Workload
 from fswizard.model.result import Doubt, Failure, Result, Sample
 from fswizard.report import content, render
 from fswizard.sharing import shareable
-from tests.builders import make_drive, make_plan, make_result, make_samples, make_workload
+from tests.builders import make_plan, make_result, make_samples, make_workload
 
 Figures = Mapping[str, Sequence[float]]
 
@@ -41,9 +41,9 @@ def noisy(means: Mapping[str, float], noise: float = 0.02, rounds: int = 8, seed
     return {name: [mean * math.exp(rng.gauss(0, noise)) for _ in range(rounds)] for name, mean in means.items()}
 
 
-def run(*tests: Figures, work: Sequence[Workload] = WORK, drive: str = "", **fields: Any) -> Result:
+def run(*tests: Figures, work: Sequence[Workload] = WORK, **fields: Any) -> Result:
     """A finished run of real candidates from the catalogue, with the figures of each test."""
-    plan = make_plan(tuple(tests[0]), work[: len(tests)], drive=make_drive(kind=drive) if drive else None)
+    plan = make_plan(tuple(tests[0]), work[: len(tests)])
     plan = replace(plan, candidates=parse_candidates("; ".join(tests[0])), needs=fields.pop("needs", ()))
     samples = [s for test, figures in zip(work, tests) for s in make_samples(figures, test.name, test.metric)]
     return make_result(plan=plan, samples=tuple(samples), **fields)
@@ -131,18 +131,6 @@ def test_an_answer(case: Case) -> None:
     assert bool(found.certainty) == (case.kind == "winner")
     if case.warning:
         assert found.lines[0] in {doubt.text for doubt in case.fields["doubts"]}
-
-
-@pytest.mark.parametrize(("drive", "lines"), [("nvme", 1), ("hdd", 0)])
-def test_on_flash_the_answer_says_which_candidate_writes_much_more(drive: str, lines: int) -> None:
-    samples = tuple(
-        Sample(1, name, "write", metric.name, value, "B", "lower")
-        for name, factor in (("ext4", 5.8), ("xfs", 2.7), ("btrfs", 22.7))
-        for metric, value in ((BYTES_WRITTEN, 1e9), (DEVICE_WRITTEN, factor * 1e9))
-    )
-    result = run(CLEAR, drive=drive)
-    found = conclude(replace(result, samples=result.samples + samples)).answer
-    assert sum("Btrfs writes 22.7" in line for line in found.lines) == lines
 
 
 def test_directories_are_chosen_and_never_formatted() -> None:

@@ -38,7 +38,7 @@ def plan() -> Plan:
 
 
 def test_the_line_spans_what_is_sure_to_come_and_what_the_limits_allow(plan: Plan) -> None:
-    assert budget_text(plan) == "2–3 min · writes 9–15 GB, up to 0.004 % of this SSD's rated life"
+    assert budget_text(plan) == "2–3 min · writes about 9–15 GB, up to 0.004 % of this SSD's life"
     assert limits_text(replace(plan, write_budget_bytes=10 * GB)).endswith("or once 10.0 GB are written")
     exact = replace(plan, maximum_rounds=3)
     assert budget_text(replace(exact, drive=ARCHIVE)) == "2–3 min · writes about 9 GB"
@@ -50,7 +50,7 @@ def test_the_line_spans_what_is_sure_to_come_and_what_the_limits_allow(plan: Pla
     [(100.0, "2–3 min"), (101.0, "up to 3 min"), (181.0, "longer than planned")],
 )
 def test_a_time_that_has_passed_is_not_named(plan: Plan, elapsed_s: float, time: str) -> None:
-    assert budget_text(plan, elapsed_s=elapsed_s).startswith(f"{time} · writes 9–15 GB")
+    assert budget_text(plan, elapsed_s=elapsed_s).startswith(f"{time} · writes about 9–15 GB")
 
 
 def test_a_resumed_run_and_its_limits_count_from_where_it_is_resumed(plan: Plan) -> None:

@@ -94,8 +94,8 @@ def test_another_round_is_begun_where_it_fits_by_what_the_devices_counted(tmp_pa
 @pytest.mark.parametrize(
     ("drive", "words"),
     [
-        (SSD, "0.008 % of this SSD's rated life"),
-        (replace(SSD, model="No Name"), "0.03 % of this SSD's rated life"),
+        (SSD, "0.008 % of this SSD's life"),
+        (replace(SSD, model="No Name"), "0.03 % of this SSD's life"),
         (replace(SSD, written_bytes=30 * TB, life_used_percent=3), "0.005 % of this SSD's life"),
         (replace(SSD, kind="flash-card"), ""),
     ],

@@ -13,7 +13,7 @@ from fswizard.model.plan import Plan
 from fswizard.model.race import Lane, Measurement
 from fswizard.model.run_state import RunState
 from fswizard.model.units import figure_text
-from fswizard.report.colours import kind_of
+from fswizard.report.colours import key_of
 from fswizard.tui.drawing import filesystem_ink, text
 from fswizard.tui.widgets.braille import LINES, area
 from fswizard.tui.widgets.lines import Lines, fitted
@@ -45,7 +45,7 @@ def appearances_of(plan: Plan) -> Mapping[str, Appearance]:
     """By name of the candidate."""
     appearances: dict[str, Appearance] = {}
     for candidate in plan.candidates:
-        ink = filesystem_ink(kind_of(plan, candidate.name))
+        ink = filesystem_ink(key_of(candidate.filesystem.name))
         appearances[candidate.name] = Appearance(ink, sum(appearance.ink == ink for appearance in appearances.values()))
     return appearances
 
