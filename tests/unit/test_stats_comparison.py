@@ -132,6 +132,6 @@ def test_the_history_lists_the_newest_first_and_compares_two_in_harmless_text(st
     compared = fswizard("history", "--compare", "new", "old").stdout
     assert "Before     old" in compared
     assert "1.50 (" in compared
-    assert r"output 0 → 1\x0a\x1b[2J\x0a" in compared
+    assert r"output 0 → 1\n\x1b[2J\n" in compared
     assert "btrfs" not in compared, "only one of them needed it"
     assert fswizard("history", "--compare", "old").returncode == 2
