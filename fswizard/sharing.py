@@ -292,9 +292,6 @@ def _drive(drive: Drive) -> Drive:
     )
 
 
-# Sentences
-
-
 def _coded(code: str, text: str, names: Names) -> tuple[str, str]:
     """A code and its sentence; what may not be shared of the sentence is replaced by the code."""
     code = code if _CODE.fullmatch(code) else PLACEHOLDER

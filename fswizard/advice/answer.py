@@ -240,9 +240,6 @@ def reasons(choice: Choice) -> Iterator[Reason]:
             yield Reason("cost", text)
 
 
-# Lines below the verdict
-
-
 def _behind(choice: Choice, answer: Answer) -> str:
     """Candidates proven slower than the choice, and by how much, except for the rival named in a winner's verdict."""
     rival = answer.ratio.baseline if answer.ratio and answer.kind == "winner" else ""

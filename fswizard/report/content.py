@@ -121,9 +121,6 @@ def set_up(findings: Findings) -> Commands:
     return Commands(_(SET_UP), commands(findings.result.plan, findings.answer.recommended))
 
 
-# What it is about
-
-
 def subject(findings: Findings) -> str:
     """Recipe and disk: `Quick look on WDC WD40EFAX-68JH4N1, 4.00 TB, hard disk`."""
     plan = findings.result.plan
@@ -196,9 +193,6 @@ def _system(result: Result, *, limited: bool) -> str:
     return ", ".join(filter(None, parts))
 
 
-# Figures as bars
-
-
 def figures(findings: Findings) -> Figures:
     """Bars of every workload that has figures."""
     charts = []
@@ -267,9 +261,6 @@ def highlights(charts: Sequence[Chart], count: int) -> tuple[Chart, ...]:
     return tuple(chart for chart in charts if chart in chosen)
 
 
-# Ratios
-
-
 def _ordered(findings: Findings) -> list[Candidate]:
     """Candidates: the best first, then those without an overall ratio."""
     plan = findings.result.plan
@@ -310,9 +301,6 @@ def ratios(findings: Findings) -> Ratios:
         notes.append(_(text, title=title, candidate=plan.candidate(findings.first).title))
     overall = tuple((plan.candidate(name).title, ratio) for name, ratio in standing.items())
     return Ratios(_("Overall"), baseline, overall, Table(header, tuple(rows) if every else (), tuple(notes)))
-
-
-# Other figures
 
 
 def also_measured(findings: Findings) -> Table:
@@ -368,9 +356,6 @@ def _stalls(findings: Findings) -> Mapping[str, float]:
         if metrics.is_stall(summary.metric) and summary.worst:
             worst[summary.candidate] = max(worst.get(summary.candidate, 0.0), summary.worst)
     return worst
-
-
-# What to know
 
 
 def failures(findings: Findings) -> Iterator[str]:

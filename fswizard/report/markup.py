@@ -68,8 +68,6 @@ def _parts(block: Block, marks: Marks) -> Iterator[str]:
     yield "\n".join(f"- {escape(item)}" for item in items)
 
 
-# Markdown
-
 _MARKUP = re.compile(r"[\\`*_{}\[\]|~#$!]")
 _LIST_MARK = re.compile(r"^(\s*\d*)([-+.)])(?=\s|$)")
 """Characters that begin a list at the start of a line."""
@@ -96,9 +94,6 @@ REDDIT = Marks(no_markdown, "**{}**", "\n\n", _indented, _piped, "**{}**\n\n{}")
 MARKDOWN = Marks(
     no_markdown, "**{}**", "\n\n", _indented, _piped, "<details>\n<summary>{}</summary>\n\n{}\n\n</details>"
 )
-
-
-# BBCode
 
 
 def _no_brackets(line: str) -> str:

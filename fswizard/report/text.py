@@ -16,7 +16,7 @@ from fswizard.report.blocks import Block, Bullets, Chart, Commands, Document, Fa
 WIDTH = 80
 LABEL = 10
 """Columns of a label, at least."""
-LONGEST_NAME, LONGEST_TITLE = 30, 22
+LONGEST_NAME, LONGEST_TITLE, LONGEST_FIGURE = 30, 22, 50
 SHORTEST_BAR, LONGEST_BAR = 8, 40
 SOLID, HATCHED = "█", "▒"
 
@@ -79,22 +79,21 @@ def _columns(rows: Iterable[Sequence[str]], *, least: int = 0) -> list[str]:
 
 
 def table(block: Table) -> list[str]:
-    """Lines of a table; the first column is text, the others are figures. One that is too wide is cut in two."""
-    drawn = Columns(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0))
-    drawn.add_column(block.header[0], overflow="fold", max_width=LONGEST_TITLE)
-    for title in block.header[1:]:
-        drawn.add_column(title, justify="right", overflow="fold")
-    for row in block.rows:
-        drawn.add_row(*row)
-    lines = wrap(drawn, 10 * WIDTH)
-    middle = (len(block.header) + 1) // 2
-    if max(map(cell_len, lines)) <= WIDTH:
+    """Lines of a table; the first column is text, the others are figures. What is too wide stands below, as another."""
+    for count in range(len(block.header), 1, -1):
+        drawn = Columns(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0))
+        for number, title in enumerate(block.header[:count]):
+            widest = LONGEST_FIGURE if number else LONGEST_TITLE
+            drawn.add_column(title, justify="right" if number else "left", overflow="fold", max_width=widest)
+        for row in block.rows:
+            drawn.add_row(*row[:count])
+        lines = wrap(drawn, 10 * WIDTH)
+        if max(map(cell_len, lines)) <= WIDTH:
+            break
+    if count == len(block.header):
         return lines
-    if middle < 2:
-        return wrap(drawn)
-    left = Table(block.header[:middle], tuple(row[:middle] for row in block.rows))
-    right = Table((block.header[0], *block.header[middle:]), tuple((row[0], *row[middle:]) for row in block.rows))
-    return [*table(left), "", *table(right)]
+    first, *others = [(row[0], *row[count:]) for row in (block.header, *block.rows)]
+    return [*lines, "", *table(Table(first, tuple(others)))]
 
 
 def bars(charts: Sequence[Chart]) -> list[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from dataclasses import replace
-from typing import Any, Literal
+from typing import Any
 
 import pytest
 from hypothesis import example, given, settings
@@ -13,8 +13,6 @@ from rich.cells import cell_len
 
 from fswizard.advice import conclude
 from fswizard.model.analysis import Findings, Ratio
-from fswizard.model.filesystem import Candidate
-from fswizard.model.metrics import UNPLUG_TIME
 from fswizard.model.plan import Member, Target
 from fswizard.model.result import Doubt, Failure, Sample
 from fswizard.report import FORMATS, content, render
@@ -22,7 +20,7 @@ from fswizard.report.blocks import ratio_cell
 from fswizard.report.subject import attempt_command
 from fswizard.report.text import WIDTH
 from fswizard.sharing import export
-from tests.builders import make_drive, make_filesystem, make_plan, make_result
+from tests.builders import make_drive, make_plan, make_result
 from tests.unit.report_findings import FAILURE, WORKLOADS, make_findings, renamed, with_result
 
 
@@ -59,26 +57,6 @@ def test_a_ratio_has_its_interval_and_mark() -> None:
 def test_stalls_and_failures_are_listed() -> None:
     assert list(content.worst_stalls(make_findings())) == ["xfs 0.3 s", "ext4 0.6 s"]
     assert flat(FAILURE.text).rstrip(".") in flat(TEXT) and FAILURE.kind in TEXT
-
-
-@pytest.mark.parametrize(
-    ("kind", "disk", "rows"),
-    [("image", {"removable": True}, 1), ("directory", {"bus": "usb"}, 1), ("image", {"bus": "sata"}, 0)],
-)
-def test_the_time_until_it_may_be_unplugged_is_a_row_of_removable_disks(
-    kind: Literal["image", "directory"], disk: dict[str, Any], rows: int
-) -> None:
-    plan = make_plan(("ext4", "xfs"), drive=make_drive(**disk), target=Target(kind, "/mnt", 2 << 30))
-    result, sample = make_result(), Sample(1, "ext4", "", UNPLUG_TIME.name, 2.5, "s", "lower")
-    text = whole(conclude(replace(result, plan=plan, samples=(*result.samples, sample))))
-    assert text.count("2.50 s") == rows
-
-
-def test_a_memory_limit_that_could_not_be_set_is_not_listed() -> None:
-    for codes, listed in (((), True), (("fits-in-memory",), False)):
-        doubts = tuple(Doubt(code, "It could not be had.") for code in codes)
-        limited = with_result(plan={"memory_limit_bytes": 256 << 20}, doubts=doubts)
-        assert ("256 MiB" in whole(limited)) is listed
 
 
 @pytest.mark.parametrize("name", ["", "zzz"])
@@ -128,14 +106,3 @@ def test_a_device_is_called_wiped_only_where_it_was(fields: dict[str, Any], wipe
     target = Target("device", "/dev/disk/by-id/ata-ST8000AS0002", 8 << 40)
     text = whole(conclude(make_result(plan=make_plan(target=target), **fields)))
     assert ("left wiped" in flat(text)) == wiped
-
-
-def test_directories_are_numbered_and_their_paths_are_left_out() -> None:
-    paths = {"home (ext4)": "/home", "archive (xfs)": "/mnt/archive"}
-    candidates = tuple(Candidate(n, make_filesystem(n.split("(")[1][:-1]), directory=p) for n, p in paths.items())
-    plan = replace(make_plan(tuple(paths)), candidates=candidates, target=Target("directory", ""))
-    result = make_result(dict.fromkeys(paths, (100.0, 101.0, 99.0)), plan=plan)
-    text = str(export(result, "text", full=True))
-    assert "DIRECTORY-1 (ext4)" in text and "DIRECTORY-2 (xfs)" in text
-    assert "dir:DIRECTORY-1,DIRECTORY-2" in text
-    assert "/mnt/archive" not in text.replace("fstab", "")

@@ -217,17 +217,13 @@ def test_a_name_with_a_serial_number_is_no_model(by_id: str) -> None:
 @pytest.mark.parametrize(
     ("field", "name", "shared"),
     [
-        ("kernel", "6.1.0-18-amd64", "6.1.0-18-amd64"),
         ("kernel", "6.9.3-200.fc40.x86_64", "6.9.3-200.fc40.x86_64"),
-        ("kernel", "5.15.153.1-microsoft-standard-WSL2", "5.15.153.1-microsoft-standard-WSL2"),
         ("kernel", "6.1.0-annes-own", "6.1.0"),
         ("kernel", "annes", ""),
         ("distribution", "Debian GNU/Linux 12 (bookworm)", "Debian GNU/Linux 12 (bookworm)"),
-        ("distribution", "Ubuntu 24.04.1 LTS", "Ubuntu 24.04.1 LTS"),
         ("distribution", "Fedora Linux 40 of anne", "Fedora Linux 40"),
         ("processor", "Intel(R) Xeon(R) Processor", "Intel(R) Xeon(R) Processor"),
         ("processor", "AMD EPYC annes", "AMD EPYC"),
-        ("version", "0.1.0", "0.1.0"),
         ("started", "2026-11-27T13:12:34Z by anne", ""),
     ],
 )
