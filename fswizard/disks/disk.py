@@ -15,7 +15,6 @@ from fswizard.language import _
 from fswizard.model.filesystem import Candidate
 from fswizard.model.text import safe
 from fswizard.system import block_stats
-from fswizard.system.block_device import HERE
 from fswizard.system.process import Finished, Process
 
 READS = ("read", "randread")
@@ -113,17 +112,15 @@ class Disk:
         space = os.statvfs(self.directory)
         return replace(finished, stdout=b"%d" % ((space.f_blocks - space.f_bfree) * space.f_frsize))
 
-    async def errors(self, candidate: Candidate) -> Mapping[str, int]:
-        """Error counters of the mounted candidate that are above 0, by name."""
-        counted: dict[str, int] = {}
-        for kind in candidate.filesystem.error_counters:
-            counted |= await self._count(kind)
+    async def errors(self) -> Mapping[str, int]:
+        """Error counters of the mounted filesystem that are above 0, by name."""
+        counted = await self._count()
         self._errors.note(counted)
         return {name: count for name, count in counted.items() if count}
 
-    async def _count(self, kind: str) -> dict[str, int]:
-        """Read one kind of error counters of the mounted filesystem."""
-        return disk_errors.KINDS[kind](self.names[0], HERE)
+    async def _count(self) -> dict[str, int]:
+        """Read the error counters of the mounted filesystem."""
+        return disk_errors.of_filesystem(self.names[0])
 
     async def disk_errors(self) -> Sequence[str]:
         """One line for each error that the disks below have reported since the run began."""

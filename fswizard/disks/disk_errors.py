@@ -1,6 +1,6 @@
 """Errors of disks and of their filesystems, from the counters and the log of the kernel.
 
-The counters of filesystems are read by a fixed set of readers; the catalogue names the one that applies.
+Each filesystem that the kernel counts errors of has a reader, which finds nothing on a device with another one.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from fswizard.system.block_device import HERE, Tree, look_at
 
 WARNINGS = "warning_count"
 OF_DISKS = ("read_errs", "write_errs", "flush_errs", "read_errors", "write_errors")
-"""Counters of requests that the disk failed; btrfs, bcachefs and ZFS count them separately from their own errors."""
+"""Counters of requests that the disk failed; btrfs and ZFS count them separately from their own errors."""
 SHARED = "ioerr_cnt"
 """Error counter of SCSI and SATA disks; health queries may increase it, too."""
 CP_ERROR, CP_FSCK = 0x8, 0x10
@@ -86,7 +86,8 @@ class DiskErrors:
         """All error counters of the disks; the ambiguous ones (`SHARED`) come last."""
         for name in self._hosts:
             for counter, count in of_filesystem(name, self._tree).items():
-                yield f"{name}: {counter}", count
+                if counter != WARNINGS:
+                    yield f"{name}: {counter}", count
         for name in self._all:
             for member in self._tree.names(f"/sys/block/{name}/md"):
                 if member.startswith("dev-"):
@@ -116,12 +117,11 @@ def _open_log() -> int | None:
 
 
 def of_filesystem(device: str, tree: Tree = HERE) -> dict[str, int]:
-    """All error counters of the filesystem on a device, whatever its type, without warnings."""
+    """All error counters of the filesystem on a device, by name; empty if it counts none."""
     counters: dict[str, int] = {}
-    for kind in KINDS.values():
+    for read in (_ext4, _btrfs, _f2fs):
         with contextlib.suppress(ValueError):
-            counters |= kind(device, tree)
-    counters.pop(WARNINGS, None)
+            counters |= read(device, tree)
     return counters
 
 
@@ -148,25 +148,3 @@ def _f2fs(device: str, tree: Tree) -> dict[str, int]:
         return {}
     bits = int(status, 16)
     return {"checkpoint_error": int(bool(bits & CP_ERROR)), "needs_fsck": int(bool(bits & CP_FSCK))}
-
-
-def _bcachefs(device: str, tree: Tree) -> dict[str, int]:
-    """Read, write and checksum errors since the filesystem was made."""
-    counters: dict[str, int] = {}
-    for uuid in tree.names("/sys/fs/bcachefs"):
-        for member in tree.names(f"/sys/fs/bcachefs/{uuid}"):
-            directory = f"/sys/fs/bcachefs/{uuid}/{member}"
-            if member.startswith("dev-") and tree.real(f"{directory}/block").endswith(f"/{device}"):
-                since_made = tree.text(f"{directory}/io_errors").rpartition("IO errors since")[0]
-                pairs = re.findall(r"(\w+):\s*(\d+)", since_made)
-                counters |= {f"{name}_errors": int(count) for name, count in pairs}
-    return counters
-
-
-KINDS: Mapping[str, Callable[[str, Tree], dict[str, int]]] = {
-    "ext4-sysfs": _ext4,
-    "btrfs-sysfs": _btrfs,
-    "f2fs-sysfs": _f2fs,
-    "bcachefs-sysfs": _bcachefs,
-}
-ZPOOL = "zpool-status"

@@ -233,7 +233,7 @@ class PreparedImage:
         """Write back, read the error counters, and unmount. Raises CandidateFailed if the candidate counted errors."""
         self._emitter.begin("check", _("writing back, unmounting and looking for errors"), expected_s=0.4)
         await self.sync()
-        errors = await self._disk.errors(self.candidate)
+        errors = await self._disk.errors()
         unmounted = await self._umount()
         self._ended(unmounted)
         self._emitter.sample(UNPLUG_TIME, self._synced_s + unmounted.wall_s)

@@ -34,7 +34,7 @@ from fswizard.model.plan import Member
 from fswizard.model.text import safe
 from fswizard.progress.emitter import Emitter
 from fswizard.system import clock, mounts, system_calls, timeouts
-from fswizard.system.block_device import HERE, path_of
+from fswizard.system.block_device import path_of
 from fswizard.system.process import Finished, Process
 from fswizard.system.system_calls import closing
 
@@ -226,10 +226,10 @@ class RootDisk(Disk):
             await self._require_unused()  # a FUSE driver closes the device shortly after the unmount
         return finished
 
-    async def _count(self, kind: str) -> dict[str, int]:
-        if kind == disk_errors.ZPOOL:
+    async def _count(self) -> dict[str, int]:
+        if self._is_pool:
             return await self._count_of_pool()
-        return disk_errors.KINDS[kind](self._array or self.names[0], HERE)
+        return disk_errors.of_filesystem(self._array or self.names[0])
 
     async def _count_of_pool(self) -> dict[str, int]:
         """Error counts by name since the pool was made."""

@@ -87,8 +87,6 @@ class Filesystem:
     """Created, mounted and unmounted by zpool create, import and export; its mount options are properties."""
     driver: Driver | None = None
     """None if a module of the mainline kernel mounts it."""
-    error_counters: tuple[str, ...] = ()
-    """Names of the readers of the kernel's error counters for it, such as `ext4-sysfs`."""
     packages: Mapping[str, str] = field(default_factory=dict)
     """Package of the mkfs program by distribution: debian, fedora, arch."""
     minimum_bytes: int = 0

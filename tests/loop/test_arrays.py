@@ -96,7 +96,7 @@ async def test_a_btrfs_over_four_devices_is_made_mounted_and_wiped(joined: RootD
     assert ["btrfs" in text for text in signatures_on(joined)] == [True] * MEMBERS
     assert await said(joined, "sh", "-c", "head -c 8000000 /dev/zero > file") == ""
     await joined.sync()
-    assert await joined.errors(candidate) == {}
+    assert await joined.errors() == {}
     for _ in range(2):
         await umount(joined)
         await mount(joined, candidate)

@@ -46,8 +46,8 @@ async def test_a_device_is_asked_for_its_errors_whatever_was_made_on_it(disks: R
     await mount(disk, candidate)
     Path("/sys/fs/ext4", disk.names[0], "trigger_fs_error").write_text("made by a test")
     assert await disk.disk_errors() == (), "it is the filesystem's own"
-    assert (await disk.errors(candidate))["errors_count"] == 1
+    assert (await disk.errors())["errors_count"] == 1
     await disk.umount()
     await mount(disk, await make(disk))
-    assert await disk.errors(candidate) == {}, "the next filesystem is not blamed for it"
+    assert await disk.errors() == {}, "the next filesystem is not blamed for it"
     await disk.umount()

@@ -52,7 +52,7 @@ async def test_a_filesystem_is_made_mounted_used_checked_and_taken_away(
         assert {*(await said(disk, "sh", "-c", script)).split()} == {f"{os.getuid()}:{os.getgid()}"}
         assert os.stat(disk.directory).st_mode & 0o077 == 0 or candidate.filesystem.mount_type in ("ntfs-3g", "fuseblk")
         await disk.sync()
-        assert await disk.errors(candidate) == {}
+        assert await disk.errors() == {}
         await umount(disk)
         await mount(disk, candidate)
         assert await said(disk, "cat", "file") == "hello"

@@ -233,5 +233,5 @@ async def test_a_pool_that_may_be_anothers_is_not_destroyed(name: str, mark: str
 async def test_errors_of_earlier_mounts_are_added_up(left: Left) -> None:
     left.install("zpool", f"cat <<'END'\n{DAMAGED}END")
     disk = RootDisk((), "/m", None, Arc())
-    disk._pool_errors = {"checksum_errors": 3}
-    assert await disk.errors(parse_candidate("zfs")) == {"checksum_errors": 5, "data_errors": 1}
+    disk._candidate, disk._pool_errors = parse_candidate("zfs"), {"checksum_errors": 3}
+    assert await disk.errors() == {"checksum_errors": 5, "data_errors": 1}

@@ -86,16 +86,16 @@ async def sync_reaches_the_disk_and_mounting_again_reads_from_it(disk: RootDisk)
 
 async def errors_are_seen_also_after_the_mount_that_saw_them(disk: RootDisk) -> None:
     await made_and_mounted(disk, "zfs:compression=off")
-    assert await disk.errors(ZFS) == {}
+    assert await disk.errors() == {}
     await said(disk, "sh", "-c", "yes fswizard was here | head -c 8M > file")
     await umount(disk)
     damage(Path(device_of(disk)), b"fswizard was here\n" * 100)
     await mount(disk, ZFS)
     await said(disk, "sh", "-c", "cat file > /dev/null")
-    assert (await disk.errors(ZFS)).get("checksum_errors", 0) > 0
+    assert (await disk.errors()).get("checksum_errors", 0) > 0
     await umount(disk)
     await mount(disk, ZFS)
-    assert (await disk.errors(ZFS)).get("checksum_errors", 0) > 0
+    assert (await disk.errors()).get("checksum_errors", 0) > 0
     await umount(disk)
 
 
