@@ -12,7 +12,7 @@ import os
 import tempfile
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
@@ -21,6 +21,7 @@ from fswizard.disks.bus import release
 from fswizard.disks.locations import IN_MEMORY, filesystem_type, require_unchangeable
 from fswizard.errors import FswizardError, RunFailed, UsageError
 from fswizard.language import _, joined
+from fswizard.model.codec import from_json, to_json
 from fswizard.model.text import safe
 from fswizard.results import state_directory
 from fswizard.system import mounts, timeouts
@@ -52,8 +53,10 @@ class Identity(NamedTuple):
         return self.kind not in RENUMBERED and not self.kind.startswith("fuse")
 
 
-Directories = dict[Path, Identity | None]
-"""Directories that a run has made; None for one that was about to be made."""
+Directories = dict[str, "Identity | None"]
+"""Directories that a run has made, by path; None for one that was about to be made."""
+MISSING = (errno.ENOENT, errno.ENOTDIR, errno.ELOOP)
+"""Error numbers of opening a directory that is not there."""
 
 
 class NotRemoved(RunFailed):
@@ -64,31 +67,19 @@ class Gone(NotRemoved):
     """A directory of the run no longer exists, even if something else has its name."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass
 class Leftover:
     """Everything that a run has made and that is left behind if it is killed."""
 
-    entry: Path
-    directories: Directories
-    result: Path | None
+    directories: Directories = field(default_factory=dict)
+    result: str = ""
+    """Path of its result file; empty if there is none."""
     pools: list[str] = field(default_factory=list)
     """Names of ZFS pools, arrays and volumes that the kernel may still hold."""
     images: list[str] = field(default_factory=list)
     """Kernel names of image files, which may still be attached to a loop device by udisks2."""
-
-    @property
-    def size_bytes(self) -> int:
-        files = (path for directory in self.present for path in directory.rglob("*") if path.is_file())
-        return sum(path.lstat().st_blocks * 512 for path in files if not path.is_symlink())
-
-    @property
-    def present(self) -> tuple[Path, ...]:
-        """The directories that still exist."""
-        present = []
-        for path, identity in self.directories.items():
-            with suppress(NotRemoved), _opened_same(path, identity):
-                present.append(path)
-        return tuple(present)
+    entry: Path = Path()
+    """The file that it is recorded in."""
 
     @property
     def needs_root(self) -> bool:
@@ -105,56 +96,55 @@ class Journal:
 
     def __init__(self, result: Path | None) -> None:
         self._descriptor, entry = _new_entry()
-        self._made = Leftover(entry, {}, result)
-        self._write()
-
-    def _write(self) -> None:
+        self._made = Leftover(result=str(result or ""), entry=entry)
         _write(self._descriptor, self._made)
 
     def make_directory(self, parent: Path) -> Path:
         """Make a private directory in `parent`, after recording it."""
         require_unchangeable(parent)
         path = parent / f"{PREFIX}{os.urandom(6).hex()}"
-        self._made.directories[path] = None
-        self._write()
+        self._note(path, None)
         try:
-            self._made.directories[path] = _make(path)
+            self._note(path, _make(path))
         except OSError as error:
             raise RunFailed(
                 _("No directory can be made in {parent}: {reason}.", parent=parent, reason=error.strerror),
                 _("Choose another directory with --target."),
             ) from error
-        self._write()
         return path
+
+    def _note(self, path: Path, identity: Identity | None) -> None:
+        self._made.directories[str(path)] = identity
+        _write(self._descriptor, self._made)
 
     async def remove_directory(self, directory: Path) -> None:
         """Remove a directory; if it cannot be removed now, it stays recorded."""
         with suppress(NotRemoved):
-            with suppress(Gone), _removing(directory, self._made.directories[directory]) as cwd:
+            with suppress(Gone), _removing(directory, self._made.directories[str(directory)]) as cwd:
                 await timeouts.finish(EMPTY, cwd=cwd)
-            del self._made.directories[directory]
-            self._write()
+            del self._made.directories[str(directory)]
+            _write(self._descriptor, self._made)
 
     def note_pool(self, name: str) -> None:
         """Record a ZFS pool, array or volume before it is made, as it would outlive a killed run."""
         self._made.pools.append(name)
-        self._write()
+        _write(self._descriptor, self._made)
 
     def note_image(self, name: str) -> None:
         """Record an image, by the kernel's name of its file, before it is attached."""
         self._made.images.append(name)
-        self._write()
+        _write(self._descriptor, self._made)
 
     def close(self) -> str:
         """Remove everything that the run made, and the entry itself. Returns sentences about what is left and why."""
-        problems = _remove(self._made.directories, REMOVAL_S)
-        if self._made.directories:
+        _done, problems = _remove(self._made.directories, REMOVAL_S)
+        if problems:
             with suppress(RunFailed):
-                self._write()
+                _write(self._descriptor, self._made)
         else:
             self._made.entry.unlink(missing_ok=True)
         os.close(self._descriptor)
-        return joined([problem.message for problem in problems if not isinstance(problem, Gone)])
+        return joined([problem.message for problem in problems])
 
 
 def leftovers() -> tuple[Leftover, ...]:
@@ -171,8 +161,8 @@ def clean(leftover: Leftover) -> tuple[str, ...]:
     """Remove a leftover. Only directories made by runs are touched, and none of a running one.
 
     Pools, arrays and volumes that the kernel still holds are removed first, as their images are in the directories.
-    Returns a sentence for each directory that was already gone. Raises Refused if something may belong to somebody
-    else, Missing without root privileges, and RunFailed if anything may remain, which stays in the journal.
+    Returns a sentence for each directory that was removed or already gone. Raises Refused if something may belong to
+    somebody else, Missing without root privileges, and RunFailed if anything may remain, which stays in the journal.
     """
     with _locked(leftover.entry) as file:
         if not file:
@@ -184,15 +174,15 @@ def clean(leftover: Leftover) -> tuple[str, ...]:
                 _("{devices} could not be detached.", devices=", ".join(f"/dev/{loop.name}" for loop in attached)),
                 _("End what uses it, then clean up again."),
             )
-        directories = dict(leftover.directories)
-        problems = _remove(directories, timeouts.LIMIT_S)
-        sentences = tuple(problem.message for problem in problems)
-        if not directories:
-            leftover.entry.unlink(missing_ok=True)
-            return sentences
-        _write(file.fileno(), Leftover(leftover.entry, directories, leftover.result))
+        rest = Leftover(dict(leftover.directories), leftover.result, entry=leftover.entry)
+        done, problems = _remove(rest.directories, timeouts.LIMIT_S)
+        if not problems:
+            rest.entry.unlink(missing_ok=True)
+            return tuple(done)
+        _write(file.fileno(), rest)
+        sentences = [*done, *(problem.message for problem in problems)]
         hints = dict.fromkeys(problem.hint for problem in problems if problem.hint)
-        forget = _("To forget it, delete {entry}.", entry=safe(str(leftover.entry)))
+        forget = _("To forget it, delete {entry}.", entry=safe(str(rest.entry)))
         raise RunFailed(joined(sentences), joined((*hints, forget)))
 
 
@@ -232,23 +222,17 @@ def _locked(entry: Path) -> Iterator[BinaryIO | None]:
 
 def _write(descriptor: int, made: Leftover) -> None:
     """Write the entry. The new line is written before truncating, so that a kill leaves a valid first line."""
-    content = {
-        "directories": {str(path): identity for path, identity in made.directories.items()},
-        "pools": made.pools,
-        "images": made.images,
-        "result": str(made.result or ""),
-    }
-    text = json.dumps(content).encode() + b"\n"
+    text = json.dumps(to_json(made)).encode() + b"\n"
     try:
         os.pwrite(descriptor, text, 0)
         os.ftruncate(descriptor, len(text))
         os.fsync(descriptor)
     except OSError as error:
-        folder = safe(str(made.entry.parent))
+        parent = safe(str(made.entry.parent))
         raise RunFailed(
             _(
                 "The list of what to clean up can't be written in {parent}: {reason}.",
-                parent=folder,
+                parent=parent,
                 reason=error.strerror,
             ),
             _("Free some space there: without that list a killed run could not be undone."),
@@ -257,13 +241,9 @@ def _write(descriptor: int, made: Leftover) -> None:
 
 def _read(entry: Path, file: BinaryIO) -> Leftover:
     """Read an entry; empty if it is truncated or invalid."""
-    try:
-        data = json.loads(file.readline())
-        directories = {Path(path): identity and Identity(*identity) for path, identity in data["directories"].items()}
-        result = Path(data["result"]) if data["result"] else None
-        return Leftover(entry, directories, result, data["pools"], data["images"])
-    except (OSError, ValueError, LookupError, TypeError, AttributeError):
-        return Leftover(entry, {}, None)
+    with suppress(OSError, ValueError):
+        return replace(from_json(Leftover, json.loads(file.readline())), entry=entry)
+    return Leftover(entry=entry)
 
 
 def _make(path: Path) -> Identity:
@@ -278,25 +258,28 @@ def _make(path: Path) -> Identity:
     return Identity(status.st_dev, status.st_ino, kind)
 
 
-def _remove(directories: Directories, limit_s: float) -> list[FswizardError]:
-    """Remove directories from the disk and from the dictionary. Returns errors for those already gone or left."""
+def _remove(directories: Directories, limit_s: float) -> tuple[list[str], list[FswizardError]]:
+    """Remove directories from the disk and from the dictionary.
+
+    Returns sentences about those that are removed or were already gone, and errors for those that are left.
+    """
+    done: list[str] = []
     problems: list[FswizardError] = []
     for path, identity in tuple(directories.items()):
+        name = safe(path)
         try:
-            with _removing(path, identity) as cwd:
+            with _removing(Path(path), identity) as cwd:
                 query(EMPTY, timeout_s=limit_s, cwd=cwd)  # a separate process, as the disk may hang
-        except Gone as gone:
+            done.append(_("Removed {path}.", path=name))
+        except Gone:
             if identity:  # otherwise it may never have been made
-                problems.append(gone)
-        except NotRemoved as problem:
-            problems.append(problem)
-            continue
+                done.append(_("{name} is gone. If you moved it elsewhere, delete it there.", name=name))
         except FswizardError as error:
-            text = _("{path} could not be removed: {reason}", path=safe(str(path)), reason=error.message)
+            text = _("{path} could not be removed: {reason}", path=name, reason=error.message)
             problems.append(NotRemoved(text, error.hint))
             continue
         del directories[path]
-    return problems
+    return done, problems
 
 
 @contextmanager
@@ -305,45 +288,37 @@ def _removing(path: Path, identity: Identity | None) -> Iterator[str]:
 
     Raises NotRemoved. After an error, nothing is removed, as EMPTY may hang with the directory's lock.
     """
-    name = safe(str(path))
     with _opened_same(path, identity) as (parent, directory):
         here = f"/proc/self/fd/{directory}"
         below = os.readlink(here).rstrip("/") + "/"
         if any(mount.path.startswith(below) for mount in mounts.current()):
-            raise NotRemoved(_("Something is mounted below {path}.", path=name), _("Unmount it, then clean up again."))
+            raise NotRemoved(_("Something is mounted below it."), _("Unmount it, then clean up again."))
         yield here
         try:
             if os.path.samestat(os.fstat(directory), os.stat(path.name, dir_fd=parent, follow_symlinks=False)):
                 os.rmdir(path.name, dir_fd=parent)
         except OSError as error:
-            raise NotRemoved(
-                _("{path} could not be removed completely: {reason}.", path=name, reason=error.strerror),
-                _("Check what is left, and delete it by hand."),
-            ) from error
+            raise NotRemoved(f"{error.strerror}.", _("Check what is left, and delete it by hand.")) from error
 
 
 @contextmanager
 def _opened_same(path: Path, identity: Identity | None) -> Iterator[tuple[int, int]]:
     """Descriptors of the parent directory and of the directory itself. Raises NotRemoved if it is not the same one."""
-    name = safe(str(path))
-    gone = Gone(_("{name} is gone. If you moved it elsewhere, delete it there.", name=name))
     with ExitStack() as undo:
         try:
             parent = undo.enter_context(_opened(path.parent, os.O_PATH))
             directory = undo.enter_context(_opened(path.name, os.O_NOFOLLOW, parent))
         except OSError as error:
-            if error.errno not in (errno.ENOENT, errno.ENOTDIR, errno.ELOOP):
-                text = _("{name} cannot be opened: {reason}.", name=name, reason=error.strerror)
-                raise NotRemoved(text, _("Its disk may be failing.")) from error
-            device = next(each.stat().st_dev for each in path.parents if each.exists())
-            if identity and device != identity.device and identity.kind not in IN_MEMORY:
-                text = _("The disk with {name} is not mounted.", name=name)
-                raise NotRemoved(text, _("Mount it where it was, then clean up again.")) from error
-            raise gone from error
+            if error.errno in MISSING:
+                device = next(each.stat().st_dev for each in path.parents if each.exists())
+                if not identity or device == identity.device or identity.kind in IN_MEMORY:
+                    raise Gone("") from error
+            hint = _("Mount its disk where it was, or check it, then clean up again.")
+            raise NotRemoved(f"{error.strerror}.", hint) from error
         status = os.fstat(directory)
         same = status.st_ino == identity.inode if identity and identity.stable else status.st_uid == os.geteuid()
         if not (same and path.name.startswith(PREFIX)):
-            raise gone
+            raise Gone("")
         yield parent, directory
 
 

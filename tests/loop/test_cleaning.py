@@ -22,14 +22,14 @@ def test_what_lies_on_a_disk_that_is_not_mounted_is_removed_once_it_is(bench: Be
     run("umount", str(place))
     done = fswizard("clean")
     assert done.returncode == ExitCode.RUN_FAILED
-    assert f"The disk with {away} is not mounted." in done.stderr
-    assert done.stdout.startswith(f"removed {here} (")
+    assert f"{away} could not be removed" in done.stderr and "Mount its disk" in done.stderr
+    assert str(here) in done.stdout and not here.exists()
     run("mount", "-t", "tmpfs", "none", str(place))
-    with pytest.raises(RunFailed, match="is not mounted"):  # another one is
+    with pytest.raises(RunFailed, match=str(away)):  # another one is
         journal.clean(journal.leftovers()[0])
     run("umount", str(place))
     run("mount", device, str(place))
-    assert journal.clean(journal.leftovers()[0]) == ()
+    journal.clean(journal.leftovers()[0])
     assert not away.exists() and journal.leftovers() == ()
 
 
@@ -39,8 +39,9 @@ def test_what_is_mounted_below_a_runs_directory_is_left_alone(bench: Bench, tmp_
     made = left_behind(tmp_path)
     (made / "below").mkdir()
     run("mount", "--bind", str(place), str(made / "below"))
-    with pytest.raises(RunFailed, match=f"Something is mounted below {made}"):
+    with pytest.raises(RunFailed, match="Something is mounted below it"):
         journal.clean(journal.leftovers()[0])
     assert (place / "precious").read_text() == "mine"
     run("umount", str(made / "below"))
-    assert journal.clean(journal.leftovers()[0]) == ()
+    journal.clean(journal.leftovers()[0])
+    assert not made.exists()

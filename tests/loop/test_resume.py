@@ -98,7 +98,7 @@ def test_a_run_that_was_killed_in_its_second_round_goes_on_to_the_end(recipe: Pa
     assert results.load(file).outcome == "killed"
     assert "ext2" in fswizard("report", str(file), code=0).stdout
     cleaned = fswizard("clean", code=0)
-    assert "removed" in cleaned.stdout
+    assert "Removed" in cleaned.stdout
     assert f"fswizard run --resume {file}" in cleaned.stderr
     assert names_in(tmp_path) == ["result.jsonl", "short.toml"]
 

@@ -335,7 +335,7 @@ async def test_what_a_killed_run_left_behind_can_be_cleaned_up_and_what_is_gone_
 ) -> None:
     entry, directory = tmp_path / "run-1.json", tmp_path / "fswizard-1"
     entry.touch()
-    left = Leftover(entry, {directory: Identity(tmp_path.stat().st_dev, 1, "ext4")}, None)
+    left = Leftover({str(directory): Identity(tmp_path.stat().st_dev, 1, "ext4")}, entry=entry)
     monkeypatch.setattr("fswizard.disks.journal.leftovers", lambda: (left,))
     async with at() as pilot:
         await shows(pilot, "Left behind by a run that was killed")

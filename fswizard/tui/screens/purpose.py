@@ -225,9 +225,6 @@ def _run_text(kind: str, item: Any) -> Content:
     if kind == "ongoing":
         return text((" ▶ ", "$text-success"), _("Watch {run}", run=item.text))
     if kind == "left":
-        where = ", ".join(map(str, item.directories))
-        if item.size_bytes:
-            where = _("{size} in {directories}", size=size_text(item.size_bytes), directories=where)
-        return text((" ⌫ ", "$text-warning"), _("Clean up {what}", what=where))
+        return text((" ⌫ ", "$text-warning"), _("Clean up {what}", what=", ".join(item.directories)))
     answer = (_("↻ resume"), "$text-success")
     return text("   ", (item.when[:10], "$muted"), f"  {item.header.recipe}  ", answer, f"  {item.header.drive}")
