@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
-from dataclasses import replace
 
 from plumbum import cli
 
@@ -11,16 +11,9 @@ from fswizard import results
 from fswizard.advice import conclude
 from fswizard.cli.command import Command
 from fswizard.disks import rights
+from fswizard.disks.choice import require_confirmed
 from fswizard.disks.set_up import why_not_set_up
-from fswizard.disks.set_up_plan import (
-    SetUpDone,
-    SetUpPlan,
-    plan_set_up,
-    require_confirmed,
-    script,
-    set_up,
-    usual_choices,
-)
+from fswizard.disks.set_up_plan import SetUpDone, SetUpPlan, plan_set_up, script, set_up, usual_mount_point
 from fswizard.errors import ExitCode, Refused, UsageError
 from fswizard.filesystems import parse_candidate
 from fswizard.language import _
@@ -42,10 +35,9 @@ class SetUp(Command):
     candidate = cli.SwitchAttr(
         "--candidate", str, argname="NAME", help=_('instead of what is recommended: "xfs:noatime"')
     )
-    label = cli.SwitchAttr("--label", str, argname="LABEL", help=_("label of the filesystem"))
-    mount_point = cli.SwitchAttr("--mount-point", str, argname="DIRECTORY", help=_("where to mount it (/mnt/data)"))
-    owner = cli.SwitchAttr("--owner", str, argname="USER", help=_("who owns its top directory (you)"))
-    no_partition = cli.Flag("--no-partition", help=_("no partition table: the filesystem takes the whole disk"))
+    mount_point = cli.SwitchAttr(
+        "--mount-point", str, argname="DIRECTORY", help=_("where to mount it (/mnt/data); its last part is the label")
+    )
     script = cli.Flag("--script", help=_("print a script that does it, and do nothing"))
     erase = cli.SwitchAttr(
         "--erase", str, argname="SERIAL", help=_("do it: serial number of the disk, which is erased")
@@ -58,10 +50,10 @@ class SetUp(Command):
         elif self.erase is None:
             print(review(plan))
         else:
-            require_confirmed(plan, self.erase)
+            require_confirmed(plan.target, self.erase)
             rights.authorise()
             for step in set_up(plan, self.erase):
-                print(ended(step) if isinstance(step, SetUpDone) else f"{_(step)} …", file=sys.stderr)
+                print(f"{_(step)} …" if isinstance(step, str) else ended(plan, step), file=sys.stderr)
         return ExitCode.OK
 
     def _plan(self, result: str) -> SetUpPlan:
@@ -73,41 +65,33 @@ class SetUp(Command):
         candidate = measured.get(name) or parse_candidate(name)
         if reason := why_not_set_up(candidate):
             raise Refused(_(reason))
-        choices = usual_choices(candidate, known.plan)
-        choices = replace(
-            choices,
-            partition=not self.no_partition,
-            label=choices.label if self.label is None else self.label,
-            mount_point=choices.mount_point if self.mount_point is None else self.mount_point,
-            owner=choices.owner if self.owner is None else self.owner,
-        )
-        return plan_set_up(candidate, self.disk, choices)
+        return plan_set_up(candidate, self.disk, self.mount_point or usual_mount_point(known.plan))
 
 
 def review(plan: SetUpPlan) -> str:
     """What would be done, and how to confirm it."""
     lost = [f"  {_(safe(loss))}" for loss in plan.losses]
     commands = [f"  # {safe(command)}" for command in plan.commands]
-    confirm = f"--erase '{safe(plan.identifiers[0])}'" if plan.identifiers else _("nothing that could be typed")
+    target = plan.target
     return "\n".join(
         (
-            _("{disk} would be ERASED:", disk=safe(plan.title)), *lost, "",
+            _("{disk} would be ERASED:", disk=safe(target.title)), *lost, "",
             _("Commands, as root:"), *commands, "",
             _(
                 "Nothing was changed. To have it done, confirm with its {kind}: {confirmation}",
-                kind=_(plan.kind), confirmation=confirm,
+                kind=_(target.kind), confirmation=f"--erase {shlex.quote(safe(target.identifier))}",
             ),
             _("To do it yourself, read and run what --script prints."),
         )
     )  # fmt: skip
 
 
-def ended(done: SetUpDone) -> str:
+def ended(plan: SetUpPlan, done: SetUpDone) -> str:
     """Location of the filesystem, and how to undo the changes."""
     undo = [f"  sudo {command}" for command in done.undo]
     return "\n".join(
         (
-            _("Your disk is at {path}; {file} is a test file.", path=done.mount_point, file=done.test_file),
+            _("Your disk is at {path}; {file} is a test file.", path=plan.mount_point, file=plan.test_file),
             _("To undo it (the disk keeps its files, and {file} is /etc/fstab as it was):", file=done.backup),
             *undo,
         )

@@ -139,12 +139,19 @@ def _plan_devices(
     targets = list(map(_with_health, devices, drives))
     _require_separate_disks(targets)
     members = []
-    for target, serial in zip(targets, _serial_of_each(targets, typed)):
-        if refused := refusal(target, serial, recipe.image_bytes // len(targets)):
+    for target in targets:
+        if refused := refusal(target, recipe.image_bytes // len(targets)):
             raise refused
-        device = target.device
-        members.append(Member(target.path, device.size_bytes, "", device.number, device.diskseq, serial or ""))
+        members.append(member_of(target))
+    if typed is not None:
+        members = _confirmed(members, targets, typed)
     return Target.of("device", members), _losses(targets), _as_one(drives)
+
+
+def member_of(target: DeviceTarget, typed: str = "") -> Member:
+    """The device as it is now, and what the user typed to confirm it."""
+    device = target.device
+    return Member(target.path, device.size_bytes, "", device.number, device.diskseq, typed)
 
 
 def _refuse_filling(recipe: Recipe) -> None:
@@ -161,16 +168,13 @@ def require_plausible(target: Target, recipe: Recipe) -> None:
     if target.kind == "directory":
         _refuse_filling(recipe)
         return
-    members = target.members
-    most = 1 if target.kind == "image" else MOST_MEMBERS
-    if len(members) > most or not all(os.path.isabs(member.path) for member in members):
+    members, size_bytes = target.members, target.size_bytes
+    fits = len(members) <= MOST_MEMBERS
+    if target.kind == "image":
+        fits = len(members) == 1 and size_bytes >= max(1, recipe.image_bytes) and size_bytes % IMAGE_UNIT_BYTES == 0
+    if not fits or not all(os.path.isabs(member.path) for member in members):
         names = safe(", ".join(member.path for member in members))[:200]
         raise UsageError(_("'{text}' isn't a valid target.", text=names), _("Start a new run."))
-    size_bytes = target.size_bytes
-    if target.kind == "image" and (size_bytes % IMAGE_UNIT_BYTES or size_bytes < max(1, recipe.image_bytes)):
-        raise UsageError(
-            _("An image of {size} does not fit this run.", size=binary_size_text(size_bytes)), _("Start a new run.")
-        )
 
 
 def require_still_there(plan: Plan) -> None:
@@ -181,28 +185,23 @@ def require_still_there(plan: Plan) -> None:
             _("A run on a disk or partition can't be resumed: what is on it now is unknown."),
             _("Start a new run on it; everything is checked again."),
         )
+    moved = []
     if target.kind == "directory":
         for candidate in plan.candidates:
             directory = locations.checked_directory(candidate.directory)
-            now = locations.filesystem_name(directory)
-            if now != candidate.filesystem.name:
-                raise UsageError(
-                    _(
-                        "{directory} is on {now} now, not on {filesystem}.",
-                        directory=safe(directory),
-                        now=now or "something unknown",
-                        filesystem=candidate.filesystem.name,
-                    ),
-                    _("Mount what was there, or start a new run."),
-                )
-        return
-    directory = locations.checked_directory(target.path)
-    moved = locations.require_space(directory, target.size_bytes) != target.host_filesystem
-    if moved or _identity(plan.drive) != _identity(drive_under(target)):
+            if locations.filesystem_name(directory) != candidate.filesystem.name:
+                moved.append(directory)
+    else:
+        directory = locations.checked_directory(target.path)
+        filesystem = locations.require_space(directory, target.size_bytes)
+        if filesystem != target.host_filesystem or _identity(plan.drive) != _identity(drive_under(target)):
+            moved.append(directory)
+    if moved:
         raise UsageError(
-            _("{names} is no longer on the disk that this run started on.", names=safe(directory)),
-            _("Attach and mount that disk, or start a new run."),
-        )
+            _("{names} is no longer on the disk or the filesystem that this run started on.",
+              names=safe(", ".join(moved))),
+            _("Attach and mount what was there, or start a new run."),
+        )  # fmt: skip
 
 
 def _identity(drive: Drive | None) -> str:
@@ -241,9 +240,12 @@ def offers(drive: Drive, minimum_bytes: int) -> tuple[Offer, ...]:
     for name in dict.fromkeys((*(part.name for part in drive.partitions), drive.name)):
         with contextlib.suppress(FswizardError):
             target = _with_health(find_device(path_of(name)), drive)
-            refused, size_bytes = refusal(target, None, minimum_bytes), target.device.size_bytes
-            lost = losses(target)
-            offered.append(Offer(target.path, name, size_bytes, target.whole, target.empty, lost, refused))
+            offered.append(
+                Offer(
+                    target.path, name, target.device.size_bytes, target.whole, target.empty, losses(target),
+                    refusal(target, minimum_bytes),
+                )
+            )  # fmt: skip
     return tuple(offered)
 
 
@@ -252,9 +254,9 @@ def _with_health(target: DeviceTarget, drive: Drive) -> DeviceTarget:
     return replace(target, drive=replace(target.drive, health=drive.health))
 
 
-def refusal(target: DeviceTarget, serial: str | None, minimum_bytes: int) -> Refused | None:
+def refusal(target: DeviceTarget, minimum_bytes: int) -> Refused | None:
     """All reasons against erasing a device, as one error; None if there is none."""
-    against = refusals(target, serial, minimum_bytes=minimum_bytes)
+    against = refusals(target, minimum_bytes=minimum_bytes)
     return Refused(joined([refusal.text for refusal in against]), against[0].hint) if against else None
 
 
@@ -279,33 +281,34 @@ def _require_separate_disks(targets: Sequence[DeviceTarget]) -> None:
             )
 
 
-def _serial_of_each(targets: Sequence[DeviceTarget], typed: str | None) -> Sequence[str | None]:
-    """Assign the comma-separated identifiers that the user typed to the devices that they confirm.
+def require_confirmed(target: DeviceTarget, typed: str) -> None:
+    """Raise Refused if `typed` does not confirm that a device may be erased."""
+    if typed not in target.identifiers:
+        kind, identifier = _(target.kind), target.identifier
+        raise Refused(
+            _("'{typed}' is not the {kind} of {disk}.", typed=safe(typed), kind=kind, disk=target.title),
+            _("Look again which disk it is: its {kind} is {identifier}.", kind=kind, identifier=identifier),
+        )
 
-    Returns None for each device if nothing was typed for several, or if one of them has no identifier. Raises Refused
-    if an identifier is missing or left over.
+
+def _confirmed(members: Sequence[Member], targets: Sequence[DeviceTarget], typed: str) -> list[Member]:
+    """Return `members` with what the user typed for each of them, comma-separated in any order.
+
+    Raises Refused if one of the devices is not confirmed, or if something else was typed, too.
     """
-    if len(targets) == 1:
-        return [typed]
-    if typed is None or not all(target.identifiers for target in targets):
-        return [None] * len(targets)
-    rest, assigned = [serial.strip() for serial in typed.split(",") if serial.strip()], list[str]()
+    words = [typed]
+    if len(targets) > 1:
+        words = [word.strip() for word in typed.split(",") if word.strip()]
+    assigned = []
     for target in targets:
-        serial = next((serial for serial in rest if serial in target.identifiers), None)
-        if serial is None:
-            device = {"kind": target.kind, "device": target.device.name}
-            raise Refused(
-                _("You did not type the {kind} of {device}.", **device),
-                _("Check which disks they are; the {kind} of {device} is {value}", **device, value=target.identifier),
-            )
-        rest.remove(serial)
-        assigned.append(serial)
-    if rest:
+        assigned.append(next((word for word in words if word in target.identifiers), typed))
+        require_confirmed(target, assigned[-1])
+    if rest := [word for word in words if word not in assigned]:
         raise Refused(
             _("'{text}' confirms none of the devices.", text=safe(",".join(rest))),
             _("Give what confirms each device once, and nothing else."),
         )
-    return assigned
+    return [replace(member, identifier=identifier) for member, identifier in zip(members, assigned)]
 
 
 def require_confirmation(plan: Plan) -> None:
@@ -321,15 +324,9 @@ def require_confirmation(plan: Plan) -> None:
 def how_to_confirm(plan: Plan) -> str:
     """Hint with the `--erase` option that confirms erasing the devices of `plan`."""
     devices = devices_of(plan)
-    kinds = ", ".join(dict.fromkeys(device.kind for device in devices))
-    serials = ",".join(device.identifier for device in devices)
     titles = ", ".join(device.title for device in devices)
-    return _(
-        "If you mean {titles}, confirm with the {kinds}: --erase {serials}",
-        titles=titles,
-        kinds=kinds,
-        serials=shlex.quote(serials),
-    )
+    serials = shlex.quote(",".join(device.identifier for device in devices))
+    return _("If you mean {titles}, confirm it: --erase {serials}", titles=titles, serials=serials)
 
 
 def confirmed(plan: Plan, typed: str) -> Plan:
@@ -337,8 +334,7 @@ def confirmed(plan: Plan, typed: str) -> Plan:
 
     Raises Refused if `typed` does not confirm them, or if a device or its contents changed since the plan was made.
     """
-    serials = _serial_of_each(devices_of(plan), typed)
-    members = [replace(member, identifier=serial or "") for member, serial in zip(plan.target.members, serials)]
+    members = _confirmed(plan.target.members, devices_of(plan), typed)
     plan = replace(plan, target=Target.of("device", members))
     require_unchanged(plan)
     return plan
@@ -352,10 +348,10 @@ def require_unchanged(plan: Plan, *, claimed: bool = False) -> tuple[DeviceTarge
     members, targets = plan.target.members, devices_of(plan)
     _require_separate_disks(targets)
     for member, target in zip(members, targets):
-        device, least_bytes = target.device, plan.recipe.image_bytes // len(members)
-        if not claimed and (refused := refusal(target, member.identifier, least_bytes)):
+        if not claimed and (refused := refusal(target, plan.recipe.image_bytes // len(members))):
             raise refused
-        if (device.number, device.diskseq, device.size_bytes) != (member.number, member.diskseq, member.size_bytes):
+        require_confirmed(target, member.identifier)
+        if replace(member_of(target, member.identifier), path=member.path) != member:
             raise Refused(
                 _("{disk} is no longer the disk that was chosen.", disk=member.path), _("Make the plan again.")
             )
@@ -371,9 +367,6 @@ def devices_of(plan: Plan) -> tuple[DeviceTarget, ...]:
     """The devices that `plan` erases. Raises Refused if one has no identifier left to confirm it with."""
     targets = tuple(find_device(member.path) for member in plan.target.members)
     for target in targets:
-        if not target.identifiers:
-            raise Refused(
-                _("{device} can't be told from another disk that was attached meanwhile.", device=target.device.name),
-                _("Unplug the other one, then make the plan again."),
-            )
+        if not target.identifiers and (refused := refusal(target, 0)):
+            raise refused
     return targets

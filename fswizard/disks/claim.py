@@ -17,6 +17,7 @@ from fswizard.drives import disk_facts, may_erase
 from fswizard.drives.may_erase import Finding, Probed
 from fswizard.errors import Missing, Refused
 from fswizard.language import _
+from fswizard.model.plan import Member
 from fswizard.model.text import safe
 from fswizard.system.block_device import HERE, Device, look_at, path_of
 from fswizard.system.system_calls import closing
@@ -69,16 +70,15 @@ class ClaimedDevice:
         os.close(self.lock)
 
 
-def claim(number: str, diskseq: int, size_bytes: int, identifier: str, content_type: str) -> ClaimedDevice:
-    """Claim the device `number` (`major:minor`) for formatting. Raises Refused, with nothing written, if a check fails.
+def claim(member: Member, content_type: str) -> ClaimedDevice:
+    """Claim a confirmed device for formatting. Raises Refused, with nothing written, if a check fails.
 
-    `identifier` is what the user typed to confirm it. `content_type` is the libblkid type of the contents that the
-    user saw; empty for none.
+    `content_type` is the libblkid type of the contents that the user saw; empty for none.
     """
-    device = find(number)
+    device = find(member.number)
     # Checked before opening, because this names the users of the device; O_EXCL only fails.
     facts = disk_facts.read(device, dict.fromkeys(device.names, Probed()))
-    _refuse([*may_erase.changes(facts, diskseq, size_bytes), *may_erase.findings(facts)])
+    _refuse([*may_erase.changes(facts, member.diskseq, member.size_bytes), *may_erase.findings(facts)])
     with contextlib.ExitStack() as undo:
         lock = _open(look_at(device.disk), os.O_RDONLY)
         undo.callback(os.close, lock)
@@ -88,13 +88,13 @@ def claim(number: str, diskseq: int, size_bytes: int, identifier: str, content_t
             contents = {name: _probe(path_of(name)) for name in device.names}
             probed = contents[device.name]
             contents[device.name] = replace(probed, devices=_devices(exclusive, probed.type))
-            facts = disk_facts.read(find(number), contents)
+            facts = disk_facts.read(find(member.number), contents)
             _require_unused(facts.paths)
             openers = disk_facts.openers(facts, without_pid=os.readlink("/proc/self"), anywhere=True)
             facts = replace(facts, uses=[*facts.uses, *openers, *failing])
             _refuse([
-                *may_erase.changes(facts, diskseq, size_bytes, content_type),
-                *may_erase.findings(facts, typed=identifier),
+                *may_erase.changes(facts, member.diskseq, member.size_bytes, content_type),
+                *may_erase.findings(facts, typed=member.identifier),
             ])  # fmt: skip
             descriptor = _open(device, os.O_RDWR)
         undo.pop_all()  # keep the lock

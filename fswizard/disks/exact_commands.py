@@ -49,7 +49,7 @@ def planned_commands(
     lines: list[PlannedCommand] = []
     image = commands.IMAGE if by_udisks else target.placeholders[0]
     for number, candidate in enumerate(candidates, 1):
-        lines += _making_as_user(candidate) if by_udisks else making(candidate, target.placeholders)
+        lines += making(candidate, target.placeholders, by_udisks)
         if candidate.aged and use:
             kept = f"{KEPT}-{number}"
             copies = (commands.copy(image, kept), commands.copy(kept, image))
@@ -57,39 +57,32 @@ def planned_commands(
     return (*lines, *work)
 
 
-def making(candidate: Candidate, devices: Sequence[str]) -> Iterator[PlannedCommand]:
-    """Wipe the devices, make the candidate, and mount it."""
-    for device in devices:
-        yield _as_root(commands.wipe(device), _("forget the previous candidate"), candidate)
-    name, device = (POOL if candidate.filesystem.pool else LABEL), devices[0]
-    if below := candidate.below:
-        name, device = (VOLUME, commands.volume_path(VOLUME)) if below.layout.alone else (ARRAY, MD_DEVICE)
-    names = DeviceNames(tuple(devices), device, name, UUID, MOUNT)
-    for command in (*commands.make_below(candidate, names), *commands.make(candidate, names)):
-        yield _as_root(command, FORMAT, candidate)
-    for command in commands.mount(candidate, names, os.getuid(), os.getgid()):
-        yield _as_root(command, MOUNTING, candidate)
+def making(candidate: Candidate, devices: Sequence[str], by_udisks: bool = False) -> Iterator[PlannedCommand]:
+    """Wipe the devices, make the candidate, and mount it.
 
-
-def _as_root(argv: Command, text: str, candidate: Candidate) -> PlannedCommand:
-    return PlannedCommand(argv, as_root=True, text=text, candidate=candidate.name)
-
-
-def _making_as_user(candidate: Candidate) -> Iterator[PlannedCommand]:
-    """As `making`, but the image is attached as a device only after the candidate is made on it."""
-    steps = {
-        _("forget the previous candidate"): commands.wipe(commands.IMAGE),
-        FORMAT: (*mkfs(candidate, os.getuid(), os.getgid(), OWNER), commands.IMAGE),
-        "attach": (
-            "udisksctl",
-            "loop-setup",
-            "--file",
-            commands.IMAGE,
-        ),  # as the call of udisks2, which gets a descriptor
-        MOUNTING: mount(DEVICE, mount_options(candidate)),
-    }
-    for text, argv in steps.items():
-        yield PlannedCommand(argv, text=text, candidate=candidate.name)
+    For udisks2, the image is attached as a device only after the candidate is made on it.
+    """
+    uid, gid = os.getuid(), os.getgid()
+    forget = _("forget the previous candidate")
+    if by_udisks:
+        attach = ("udisksctl", "loop-setup", "--file", commands.IMAGE)  # as the call, which passes a descriptor
+        steps: list[tuple[str, Command]] = [
+            (forget, commands.wipe(commands.IMAGE)),
+            (FORMAT, (*mkfs(candidate, uid, gid, OWNER), commands.IMAGE)),
+            ("attach", attach),
+            (MOUNTING, mount(DEVICE, mount_options(candidate))),
+        ]
+    else:
+        name, device = (POOL if candidate.filesystem.pool else LABEL), devices[0]
+        if below := candidate.below:
+            name, device = (VOLUME, commands.volume_path(VOLUME)) if below.layout.alone else (ARRAY, MD_DEVICE)
+        names = DeviceNames(tuple(devices), device, name, UUID, MOUNT)
+        steps = [(forget, commands.wipe(each)) for each in devices]
+        made = (*commands.make_below(candidate, names), *commands.make(candidate, names))
+        steps += [(FORMAT, command) for command in made]
+        steps += [(MOUNTING, command) for command in commands.mount(candidate, names, uid, gid)]
+    for text, argv in steps:
+        yield PlannedCommand(argv, as_root=not by_udisks, text=text, candidate=candidate.name)
 
 
 def mkfs(candidate: Candidate, uid: int, gid: int, owner: str) -> Command:

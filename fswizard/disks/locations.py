@@ -20,10 +20,11 @@ from fswizard.model.directory_names import short_names
 from fswizard.model.drive import Drive
 from fswizard.model.filesystem import Candidate, Filesystem
 from fswizard.model.text import safe
-from fswizard.model.units import binary_text, size_text
+from fswizard.model.units import size_text
 from fswizard.results import state_directory
 from fswizard.system import host, mounts
 from fswizard.system.files import home_directory
+from fswizard.system.mounts import Mount
 
 MARGIN_BYTES = 512 << 20
 MARGIN_SHARE = 0.02
@@ -69,11 +70,9 @@ def default_directory(drive: Drive | None = None) -> str:
             ):
                 best.setdefault(os.stat(directory).st_dev, directory)
     if not best:
-        where = (
-            _("on {drive} ({model})", drive=drive.name, model=drive.model) if drive else _("on a disk of this machine")
-        )
+        where = f"{drive.name} ({drive.model})" if drive else _("a disk of this machine")
         raise UsageError(
-            _("There is no mounted filesystem {where} that you can write to.", where=where),
+            _("There is no mounted filesystem on {where} that you can write to.", where=where),
             _("Mount one, or name a directory with --target image:SIZE@DIRECTORY."),
         )
     return max(best.values(), key=lambda directory: host.this.space(directory).free_bytes)
@@ -103,19 +102,18 @@ def checked_directory(text: str) -> str:
     path = Path(text)
     with contextlib.suppress(ValueError, RuntimeError):  # a NUL byte, or an unknown user
         path = path.expanduser().absolute()
-    if not os.path.isdir(path):
+    if not (os.path.isdir(path) and os.access(path, os.W_OK | os.X_OK)):
+        name = safe(str(path))[:200]
         raise UsageError(
-            _("{path} is not a directory.", path=safe(str(path))[:200]), _("Name a directory that exists.")
+            _("{path} is not a directory that you can write to.", path=name), _("Name a directory of your own.")
         )
-    if not os.access(path, os.W_OK | os.X_OK):
-        raise UsageError(_("You can't write to {path}.", path=safe(str(path))), _("Name a directory of your own."))
     require_unchangeable(path)
     return str(path)
 
 
 def require_unchangeable(path: Path) -> None:
     """Raise Refused if this runs as root and others could redirect `path`."""
-    if others := "" if os.geteuid() else changeable_by_others(str(path)):
+    if os.geteuid() == 0 and (others := changeable_by_others(str(path))):
         raise Refused(
             _("Others can change {others}, so root doesn't write there.", others=safe(others)),
             _(
@@ -132,20 +130,25 @@ def require_space(directory: str, size_bytes: int, brought_bytes: int = 0) -> st
     """
     kind = filesystem_type(directory)
     _require_disk(directory, kind)
-    free_bytes, most_bytes = host.this.space(directory).free_bytes, image_room_bytes(directory) - brought_bytes
-    if most_bytes < size_bytes:
+    hint = _("Name a directory with more free space, or a smaller image: --target image:SIZE@DIRECTORY.")
+    _require_room(directory, size_bytes + brought_bytes, _reserve_bytes(directory), hint)
+    return kind
+
+
+def _require_room(directory: str, needed_bytes: int, reserve_bytes: int, hint: str) -> None:
+    """Raise UsageError with `hint` if a directory has too little free space."""
+    free_bytes = host.this.space(directory).free_bytes
+    if free_bytes < needed_bytes + reserve_bytes:
         raise UsageError(
             _(
-                "{directory} has {free} free; an image of {size} takes {room}, and {reserve} must stay free.",
+                "{directory} has {free} free; {needed} are needed, and {reserve} must stay free.",
                 directory=safe(directory),
                 free=size_text(free_bytes),
-                size=binary_text(size_bytes),
-                room=size_text(size_bytes),
-                reserve=size_text(free_bytes - most_bytes),
+                needed=size_text(needed_bytes),
+                reserve=size_text(reserve_bytes),
             ),
-            _("Name a directory with more free space, or a smaller image: --target image:SIZE@DIRECTORY."),
+            hint,
         )
-    return kind
 
 
 def _require_disk(directory: str, kind: str) -> None:
@@ -159,38 +162,36 @@ def _require_disk(directory: str, kind: str) -> None:
 
 def image_room_bytes(directory: str) -> int:
     """Maximum size of an image in `directory`; negative if the filesystem is nearly full."""
-    space = host.this.space(directory)
-    return space.free_bytes - max(MARGIN_BYTES, int(space.total_bytes * MARGIN_SHARE))
+    return host.this.space(directory).free_bytes - _reserve_bytes(directory)
+
+
+def _reserve_bytes(directory: str) -> int:
+    """Space to leave free below an image."""
+    return max(MARGIN_BYTES, int(host.this.space(directory).total_bytes * MARGIN_SHARE))
 
 
 def require_scratch_space(brought_bytes: int) -> None:
     """Raise UsageError if the source data of workloads does not fit into the state directory."""
     directory = next(path for path in (state_directory(), *state_directory().parents) if path.is_dir())
-    free_bytes = host.this.space(str(directory)).free_bytes
-    if brought_bytes and free_bytes < brought_bytes + MARGIN_BYTES:
-        raise UsageError(
-            _(
-                "{directory} has {free} free; the files that the run copies from there take {brought}, and "
-                "{margin} must stay free.",
-                directory=safe(str(directory)),
-                free=size_text(free_bytes),
-                brought=size_text(brought_bytes),
-                margin=size_text(MARGIN_BYTES),
-            ),
-            _("Free some space there, or set XDG_STATE_HOME to a directory with more."),
-        )
+    hint = _("Free some space there, or set XDG_STATE_HOME to a directory with more.")
+    if brought_bytes:
+        _require_room(str(directory), brought_bytes, MARGIN_BYTES, hint)
 
 
 def filesystem_type(directory: str) -> str:
     """Kernel name of the filesystem type of `directory`; empty if unknown."""
-    mount = mount_of(os.path.realpath(directory), mounts.current())
+    mount = _mount_at(directory)
     return safe(mount.kind) if mount else ""
 
 
 def filesystem_number(directory: str) -> str:
     """Number (`major:minor`) of the filesystem of `directory`, the same for its subvolumes; empty if unknown."""
-    mount = mount_of(os.path.realpath(directory), mounts.current())
+    mount = _mount_at(directory)
     return mount.device if mount else ""
+
+
+def _mount_at(directory: str) -> Mount | None:
+    return mount_of(os.path.realpath(directory), mounts.current())
 
 
 def filesystem_name(directory: str) -> str:
@@ -201,10 +202,9 @@ def filesystem_name(directory: str) -> str:
 def directory_candidates(text: str) -> tuple[Candidate, ...]:
     """Candidates for comma-separated existing directories. Raises UsageError if they are unsuitable."""
     directories = [checked_directory(part.strip()) for part in text.split(",") if part.strip()]
-    if not directories:
-        raise UsageError(_("No directories named."), _("Write --target dir:/first/directory,/second/directory."))
-    if len(set(directories)) < len(directories):
-        raise UsageError(_("A directory was named twice."), _("Name each directory once."))
+    if not directories or len(set(directories)) < len(directories):
+        text = _("'{text}' does not name directories, each of them once.", text=safe(text))
+        raise UsageError(text, _("Write --target dir:/first/directory,/second/directory."))
     return located_candidates(directories)
 
 

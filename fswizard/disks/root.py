@@ -329,8 +329,7 @@ class RootDisks:
         claimed: list[ClaimedDevice] = []
         with contextlib.ExitStack() as undo, root():
             for member, content_type in zip(members, content_types):
-                identity = (member.number, member.diskseq, member.size_bytes, member.identifier)
-                claimed.append(claim.claim(*identity, content_type))
+                claimed.append(claim.claim(member, content_type))
                 undo.callback(claimed[-1].detach)
             undo.pop_all()
         return self._add(*claimed)

@@ -7,11 +7,9 @@ one of root check with the same functions.
 from __future__ import annotations
 
 import os
-import pwd
 import re
 import shlex
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from fswizard.disks import as_root
@@ -22,18 +20,15 @@ from fswizard.filesystems import parse_candidate
 from fswizard.filesystems.commands import LABELS, fstab_line, make_permanent
 from fswizard.language import N_, _
 from fswizard.model.filesystem import Candidate
+from fswizard.model.plan import Member
 from fswizard.model.text import safe
 from fswizard.system import mounts
 from fswizard.system.block_device import HERE, Device
 
 FSTAB, NEW_FSTAB, OLD_FSTAB = "/etc/fstab", "/etc/.fstab.fswizard", "/etc/fstab.fswizard-$stamp"
 OTHER_MOUNT_POINT, OTHER = N_("Choose another mount point, such as /mnt/data."), N_("Choose another.")
-NAME = "[A-Za-z0-9][A-Za-z0-9._-]*"
-MOUNT_POINT, ACCOUNT = f"/(mnt|media|srv)/{NAME}", "[a-z_][a-z0-9._-]*"
-LONGEST = 64
-"""Maximum length of a mount point and of an account name."""
-SERVED = frozenset(f"/srv/{name}" for name in ("formulas", "pillar", "reactor", "salt", "spm", "tftp", "tftpboot"))
-"""Directories from which services take orders that they carry out as root, or boot files for other machines."""
+MOUNT_POINT = "/mnt/[A-Za-z0-9][A-Za-z0-9._-]{0,50}"
+"""Elsewhere, services and desktops look for files of their own, such as in /srv and /media."""
 OBEYED = frozenset((
     "casper-rw", "cidata", "combustion", "config-2", "home-rw", "ignition", "k3os_state", "knoppix-data", "live-rw",
     "oemdrv", "persistence", "proxmox-ais", "rancher_state", "tailsdata", "ubuntu-boot", "ubuntu-data", "ubuntu-save",
@@ -43,21 +38,9 @@ OBEYED = frozenset((
 OPTIONS = ("nofail", "x-systemd.device-timeout=5s")
 """Mount options that let the machine boot without the disk, after waiting 5 s for it (systemd.mount(5))."""
 WINDOWS = ("exfat", "fat32", "ntfs", "ntfs-3g", "udf")
-TYPES = {True: "EBD0A0A2-B9E5-4433-87C0-68B6B72699C7", False: "0FC63DAF-8483-4772-8E79-3D69D8477DE4"}
+WINDOWS_TYPE, LINUX_TYPE = "EBD0A0A2-B9E5-4433-87C0-68B6B72699C7", "0FC63DAF-8483-4772-8E79-3D69D8477DE4"
 """GPT partition types: Microsoft basic data, which Windows requires, and Linux filesystem data (UAPI group)."""
 TEST_FILE, TEST_WORDS = "fswizard-test.txt", "This file was written to see whether the disk works. You can delete it."
-
-
-@dataclass(frozen=True, slots=True)
-class SetUpChoices:
-    """Choices of the user."""
-
-    label: str
-    mount_point: str
-    owner: str
-    """Account that will own the root directory of the filesystem."""
-    partition: bool = True
-    """Whether a whole disk gets a partition table with one partition."""
 
 
 class Order(NamedTuple):
@@ -65,13 +48,9 @@ class Order(NamedTuple):
 
     candidate: str
     """Name of the candidate, as in the catalogue."""
-    choices: SetUpChoices
-    number: str
-    """Number of the device, `major:minor`; the other fields verify that it is the chosen one."""
-    diskseq: int
-    size_bytes: int
-    serial: str
-    """Identifier that the user typed to confirm it."""
+    mount_point: str
+    member: Member
+    """The device, and the identifier that the user typed to confirm it."""
     content_type: str
     """Type of the contents that the user saw, as libblkid names it; empty for none."""
 
@@ -80,12 +59,13 @@ class Here(NamedTuple):
     """Facts about the machine that the steps depend on."""
 
     uid: int = 1000
-    """UID of the owner."""
+    """The user, who will own the root directory of the filesystem; also if sudo started this program."""
     gid: int = 1000
+    whole: bool = True
+    """Whether the device is a whole disk, which gets a partition table with one partition."""
     has_directory: bool = False
     """Whether the mount point exists."""
     has_systemd: bool = True
-    has_udev: bool = True
 
 
 class Undo(NamedTuple):
@@ -110,8 +90,6 @@ class Step(NamedTuple):
     stdin: str = ""
     """Lines of its standard input, as quoted shell words."""
     undo: Undo | None = None
-    unless: str = ""
-    """Shell command that, if successful, excuses a failure of the step."""
 
     @property
     def program(self) -> str:
@@ -122,79 +100,60 @@ class Step(NamedTuple):
         """The step as a shell command line."""
         if self.program == "blkid":
             return f"uuid=$({self.command})"
-        if self.stdin:
-            return rf"printf '%s\n' {self.stdin} | {self.command}"
-        return f"{self.command} || {self.unless}" if self.unless else self.command
+        if self.program == "mount" and self.undo:  # systemd may have mounted it already
+            return f"{self.command} || {self.undo.when}"
+        return rf"printf '%s\n' {self.stdin} | {self.command}" if self.stdin else self.command
 
 
 def why_not_set_up(candidate: Candidate) -> str:
     """Sentence that says why a candidate can't be set up; empty if it can."""
-    if candidate.directory or not candidate.filesystem.mkfs_program:
+    if candidate.directory:
         return _("This result compares filesystems that exist already, so there is nothing to set up.")
-    if candidate.array and candidate.array.layout.alone:
-        return _("Its volume's passphrase is yours to choose; set it up by hand, with the commands of the report.")
-    if candidate.array:
-        return _("It spreads over several disks; set it up by hand, with the commands of the report.")
-    if candidate.filesystem.pool:
-        return _("ZFS mounts its pools itself; set it up by hand, with the commands of the report.")
-    if candidate.filesystem.name not in LABELS:
-        return _("{filesystem} is not set up by fswizard.", filesystem=candidate.filesystem.title)
+    if candidate.array or candidate.filesystem.name not in LABELS:
+        return _("Arrays, encrypted volumes and ZFS are set up by hand, with the commands of the report.")
     return ""
-
-
-def _matches(pattern: str, text: str, longest: int = LONGEST) -> bool:
-    return len(text) <= longest and re.fullmatch(pattern, text, re.ASCII) is not None
 
 
 def is_mount_point(path: str) -> bool:
     """Whether the path is allowed as a mount point; the machine is not examined."""
-    return _matches(MOUNT_POINT, path) and path not in SERVED
+    return re.fullmatch(MOUNT_POINT, path) is not None
 
 
-def chosen_set_up(candidate: Candidate, choices: SetUpChoices) -> Candidate:
+def label_of(candidate: Candidate, point: str) -> str:
+    """Label of the filesystem: the last part of its mount point, as far as that fits."""
+    return os.path.basename(point)[: LABELS[candidate.filesystem.name][1]]
+
+
+def chosen_set_up(candidate: Candidate, point: str) -> Candidate:
     """Return the candidate as in the catalogue. Raises Refused for an invalid choice; the machine is not examined."""
     if reason := why_not_set_up(candidate):
         raise Refused(reason)
-    label, longest, point = choices.label, LABELS[candidate.filesystem.name][1], choices.mount_point
-    if not _matches(NAME, label, longest):
-        text = _("The label {label} is not 1 to {longest} letters, digits, dots, dashes or underscores.",
-                  label=f"{label!r:.40}", longest=longest)  # fmt: skip
-        raise Refused(text)
-    if label.casefold() in OBEYED:
-        raise Refused(_("The label {label} is one that other systems act on.", label=label), _(OTHER))
-    if point in SERVED:
-        raise Refused(_("{path} is where services look for what they do.", path=point), _(OTHER_MOUNT_POINT))
     if not is_mount_point(point):
-        text = _("The mount point {path} is not one new name in /mnt, /media or /srv.", path=f"{point!r:.60}")
+        text = _("The mount point {path} is not one new name in /mnt.", path=f"{point!r:.60}")
         raise Refused(text, _(OTHER_MOUNT_POINT))
-    if not _matches(ACCOUNT, choices.owner):
-        raise Refused(_("{owner} is not the name of an account.", owner=f"{choices.owner!r:.40}"))
+    if label_of(candidate, point).casefold() in OBEYED:
+        text = _("The label {label} is one that other systems act on.", label=label_of(candidate, point))
+        raise Refused(text, _(OTHER_MOUNT_POINT))
     return parse_candidate(candidate.name)
 
 
-def check_machine(candidate: Candidate, choices: SetUpChoices, device: Device) -> Here:
+def check_machine(candidate: Candidate, point: str, device: Device) -> Here:
     """Examine this machine, without changes. Raises Refused or Missing if anything prevents the set-up."""
-    name, disk = device.name, device.disk
-    if choices.partition and name != disk:
-        raise Refused(_("{name} is a partition: only a whole disk gets a partition table.", name=name))
-    if candidate.filesystem.name in grammar.NTFS and name == disk and not choices.partition:
-        raise Refused(_("NTFS needs a partition: mkfs.ntfs takes no whole disk."), _("Choose a partition table, too."))
     if device.file:
         require_only_root(device.file)
-    try:
-        owner = pwd.getpwnam(choices.owner)
-    except KeyError:
-        raise Refused(_("There is no account {name}.", name=f"{choices.owner!r}")) from None
-    table, link = disk_facts.expecting_label(choices.label), f"/dev/disk/by-label/{choices.label}"
-    if table or (os.path.lexists(link) and HERE.device_at(link) != name):
-        whose = f"{table} names it" if table else "another disk has it"
-        raise Refused(_("The label {label} is taken ({whose}).", label=choices.label, whose=whose), _(OTHER))
-    _require_free(choices.mount_point)
-    here = Here(
-        owner.pw_uid, owner.pw_gid, os.path.isdir(choices.mount_point),
-        os.path.exists("/run/systemd/system"), os.path.exists("/run/udev/control"),
-    )  # fmt: skip
-    programs = {step.program for step in steps(candidate, choices, here)}
+    label = label_of(candidate, point)
+    same = HERE.device_at(f"/dev/disk/by-label/{label}")
+    if taken := disk_facts.expecting_label(label) or (same if same != device.name else ""):
+        text = _("The label {label} is taken by {device}.", label=label, device=taken)
+        raise Refused(text, _(OTHER_MOUNT_POINT))
+    _require_free(point)
+    uid, gid = os.getuid(), os.getgid()
+    if uid == as_root.ROOT:
+        owner = as_root.caller(os.environ)
+        uid, gid = owner.pw_uid, owner.pw_gid
+    has_systemd = os.path.exists("/run/systemd/system")
+    here = Here(uid, gid, device.name == device.disk, os.path.isdir(point), has_systemd)
+    programs = {step.program for step in steps(candidate, point, here)}
     if candidate.filesystem.mount_type in grammar.FUSE:
         programs.add(f"mount.{candidate.filesystem.mount_type}")
     for program in programs:
@@ -203,57 +162,54 @@ def check_machine(candidate: Candidate, choices: SetUpChoices, device: Device) -
 
 
 def require_only_root(path: str) -> None:
-    """Raise Refused if another account can change or replace `path`, or if it is a link."""
+    """Raise Refused if another account can change or replace `path`, or if it is a link or missing."""
     try:
         entry = as_root.changeable_by_others(path, lambda shared: shared != path)
-    except OSError:  # a broken link, or a path in another mount namespace
+    except OSError:  # also a broken link, or a path in another mount namespace
         entry = path
-    if not entry and os.path.realpath(path) != path:
-        entry = path
-    if entry:
-        raise Refused(_("Other accounts can change {path}.", path=safe(entry)), _(OTHER))
+    if entry or os.path.realpath(path) != path:
+        text = _("Other accounts can change {path}, or it is a link or missing.", path=safe(entry or path))
+        raise Refused(text, _(OTHER))
 
 
 def _require_free(point: str) -> None:
     """Raise Refused if the mount point is in use, listed in fstab, not empty, or writable by others."""
-    other = _(OTHER_MOUNT_POINT)
-    for mount in mounts.current():
-        if f"{mount.path}/".startswith(f"{point}/"):
-            raise Refused(_("{path} is mounted already.", path=safe(mount.path)), other)
-    if os.path.islink(FSTAB):
-        raise Refused(_("{fstab} is a link: another program writes it.", fstab=FSTAB))
-    if not os.path.isfile(FSTAB):
-        raise Refused(_("There is no {fstab} here.", fstab=FSTAB))
     require_only_root(FSTAB)
-    for line in HERE.lines(FSTAB):
-        columns = line.split()
-        path = os.path.normpath(mounts.unescape(columns[1])) if len(columns) > 1 else ""
-        if f"{path}/".startswith(f"{point}/") and not columns[0].startswith("#"):
-            raise Refused(_("{fstab} has {path} already.", fstab=FSTAB, path=safe(path)), other)
-    parent, name = os.path.split(point)
-    require_only_root(parent)
-    if parent == "/media" and name in {each.pw_name for each in pwd.getpwall()}:
-        raise Refused(_("{path} is where the desktop mounts the disks of {name}.", path=point, name=name), other)
+    require_only_root(os.path.dirname(point))
+    other = _(OTHER_MOUNT_POINT)
+    for path in _mount_points():
+        if f"{path}/".startswith(f"{point}/"):
+            raise Refused(_("{path} is mounted or in {fstab} already.", path=safe(path), fstab=FSTAB), other)
     if os.path.lexists(point):
         require_only_root(point)
         if not os.path.isdir(point) or os.listdir(point):
             raise Refused(_("{point} is not empty.", point=point), other)
 
 
-def steps(candidate: Candidate, choices: SetUpChoices, here: Here) -> Iterator[Step]:
+def _mount_points() -> Iterator[str]:
+    for mount in mounts.current():
+        yield mount.path
+    for line in HERE.lines(FSTAB):
+        columns = line.split()
+        if len(columns) > 1 and not columns[0].startswith("#"):
+            yield os.path.normpath(mounts.unescape(columns[1]))
+
+
+def steps(candidate: Candidate, point: str, here: Here) -> Iterator[Step]:
     """All steps, in order; undone in reverse order.
 
-    `chosen_set_up` must have accepted the choices, so that they contain no special characters of the shell.
+    `chosen_set_up` must have accepted the mount point, so that it contains no special characters of the shell.
     """
-    made, point, kind = candidate.filesystem, choices.mount_point, candidate.filesystem.name
-    device = '"$part"' if choices.partition else '"$disk"'
-    make = make_permanent(candidate, choices.label)
+    made, kind = candidate.filesystem, candidate.filesystem.name
+    device = '"$part"' if here.whole else '"$disk"'
+    make = make_permanent(candidate, label_of(candidate, point))
     options = (*candidate.mount_options, *grammar.added_options(made.mount_type, here.uid, here.gid), *OPTIONS)
     reload = "systemctl daemon-reload"
     yield Step("removing what was on it", 'wipefs --all "$disk"')
-    if choices.partition:
+    if here.whole:
         table = 'sfdisk --quiet --wipe always --wipe-partitions always --label gpt "$disk"'
-        yield Step("making a partition table (GPT) with one partition", table, f"type={TYPES[kind in WINDOWS]}")
+        part = f"type={WINDOWS_TYPE if kind in WINDOWS else LINUX_TYPE}"
+        yield Step("making a partition table (GPT) with one partition", table, part)
         yield Step("telling the kernel", 'partx --update "$disk"')
     yield Step(f"making {kind}", f"{shlex.join(make)} {device}")
     yield Step("reading its UUID", f"blkid -p -s UUID -o value {device}")
@@ -264,13 +220,11 @@ def steps(candidate: Candidate, choices: SetUpChoices, here: Here) -> Iterator[S
     yield from _into_fstab(line, (reload,) if here.has_systemd else ())
     if here.has_systemd:
         yield Step("telling systemd", reload)
-    if here.has_udev:
         yield Step("waiting for udev", "udevadm settle --timeout=10")
     is_mounted = f"findmnt --noheadings --output TARGET --mountpoint {point}"
-    unmount = Undo(f"{point} is unmounted", is_mounted, (f"umount {point}",))
-    yield Step("mounting it", f"mount {point}", undo=unmount, unless=is_mounted)  # systemd may have mounted it already
+    yield Step("mounting it", f"mount {point}", undo=Undo(f"{point} is unmounted", is_mounted, (f"umount {point}",)))
     if made.mount_type not in grammar.OWNERLESS:
-        yield Step(f"giving {point} to {choices.owner}", f"chown {choices.owner}: {point}")
+        yield Step("giving it to its owner", f"chown {here.uid}:{here.gid} {point}")
     become = f"setpriv --reuid={here.uid} --regid={here.gid} --init-groups {' '.join(as_root.WITHOUT_RIGHTS)}"
     write = f"dd of={point}/{TEST_FILE} conv=excl,fsync status=none"
     yield Step("writing a test file", f"{become} {write}", shlex.quote(TEST_WORDS))

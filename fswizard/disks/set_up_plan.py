@@ -2,38 +2,33 @@
 
 from __future__ import annotations
 
-import os
-import pwd
 import shlex
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
-from fswizard.disks import as_root, rights
-from fswizard.disks.choice import refusal
+from fswizard.disks import rights
+from fswizard.disks.choice import member_of, refusal, require_confirmed
 from fswizard.disks.set_up import (
     FSTAB,
     TEST_FILE,
     Here,
     Order,
-    SetUpChoices,
     check_machine,
     chosen_set_up,
     is_mount_point,
     partition_of,
     steps,
 )
-from fswizard.drives.devices import find_device, losses
-from fswizard.errors import Missing, Refused, RunFailed
+from fswizard.drives.devices import DeviceTarget, find_device, losses
+from fswizard.errors import Missing, RunFailed
 from fswizard.filesystems import availability
 from fswizard.filesystems import mounting as grammar
-from fswizard.filesystems.commands import LABELS
 from fswizard.language import _, in_english
 from fswizard.model.codec import to_json
 from fswizard.model.filesystem import Candidate
 from fswizard.model.plan import Plan
-from fswizard.model.text import safe
 from fswizard.system import commands
-from fswizard.system.block_device import Device, path_of
+from fswizard.system.block_device import path_of
 
 USUAL_MOUNT_POINT = "/mnt/data"
 LISTING = ("lsblk", "--noheadings", "--bytes", "--raw", "--output", "SIZE,SERIAL,WWN,PARTUUID,MOUNTPOINT")
@@ -45,54 +40,44 @@ class SetUpPlan:
     """How a disk will be set up."""
 
     candidate: Candidate
-    choices: SetUpChoices
+    mount_point: str
     here: Here
-    path: str
-    """Stable path of the disk."""
-    title: str
-    device: Device
-    content_type: str = ""
-    """Type of the contents that the user saw, as in `Order`."""
-    losses: tuple[str, ...] = ()
-    """One sentence for each thing that would be lost."""
-    empty: bool = True
-    kind: str = ""
-    """Kind of identifier that confirms it, such as `serial number`."""
-    identifiers: tuple[str, ...] = ()
-    listed: str = ""
-    """Output of `LISTING` for the disk."""
+    target: DeviceTarget
 
     @property
     def commands(self) -> tuple[str, ...]:
         """Shell commands, to be run as root in this order."""
-        text = "\n".join(step.shell for step in steps(self.candidate, self.choices, self.here))
-        text = text.replace('"$disk"', self.device.path).replace('"$part"', path_of(partition_of(self.device.name)))
+        device = self.target.device
+        text = "\n".join(step.shell for step in steps(self.candidate, self.mount_point, self.here))
+        text = text.replace('"$disk"', device.path).replace('"$part"', path_of(partition_of(device.name)))
         return tuple(text.splitlines())
+
+    @property
+    def losses(self) -> tuple[str, ...]:
+        """One sentence for each thing that would be lost."""
+        return losses(self.target)
+
+    @property
+    def test_file(self) -> str:
+        return f"{self.mount_point}/{TEST_FILE}"
 
 
 @dataclass(frozen=True, slots=True)
 class SetUpDone:
     """Result of a set-up: the filesystem is mounted and its owner can write to it."""
 
-    mount_point: str
-    test_file: str
     backup: str
     """Path of the previous fstab."""
     undo: tuple[str, ...]
     """Commands that undo it, to be run as root."""
 
 
-def usual_choices(candidate: Candidate, plan: Plan) -> SetUpChoices:
-    """Default values of the form."""
-    point = plan.recipe.mount_point
-    if not is_mount_point(point):
-        point = USUAL_MOUNT_POINT
-    owner = pwd.getpwuid(os.getuid()) if os.getuid() else as_root.caller(os.environ)
-    longest = LABELS[candidate.filesystem.name][1]
-    return SetUpChoices(point.rpartition("/")[2][:longest], point, owner.pw_name)
+def usual_mount_point(plan: Plan) -> str:
+    """Default mount point: that of the recipe, if it is allowed."""
+    return plan.recipe.mount_point if is_mount_point(plan.recipe.mount_point) else USUAL_MOUNT_POINT
 
 
-def plan_set_up(candidate: Candidate, path: str, choices: SetUpChoices) -> SetUpPlan:
+def plan_set_up(candidate: Candidate, path: str, point: str) -> SetUpPlan:
     """Plan the set-up of the disk or partition at `path`, without changes.
 
     Raises Refused or Missing if it cannot be set up.
@@ -101,25 +86,10 @@ def plan_set_up(candidate: Candidate, path: str, choices: SetUpChoices) -> SetUp
         title = candidate.filesystem.title
         raise Missing(_("{filesystem} can't be set up here: {reason}", filesystem=title, reason=here.reason), here.hint)
     target = find_device(path)
-    device = target.device
-    choices = replace(choices, partition=choices.partition and target.whole)
-    candidate = chosen_set_up(candidate, choices)
-    if refused := refusal(target, None, candidate.filesystem.minimum_bytes):
+    candidate = chosen_set_up(candidate, point)
+    if refused := refusal(target, candidate.filesystem.minimum_bytes):
         raise refused
-    on_machine = check_machine(candidate, choices, device)
-    listed = commands.query([*LISTING, device.path]).stdout.decode(errors="replace").rstrip("\n")
-    return SetUpPlan(
-        candidate, choices, on_machine, target.path, target.title, device, target.facts.probed.type,
-        losses(target), target.empty, target.kind, target.identifiers, listed,
-    )  # fmt: skip
-
-
-def require_confirmed(plan: SetUpPlan, typed: str) -> None:
-    """Raise Refused if `typed` does not confirm the disk."""
-    if typed not in plan.identifiers:
-        text = _("'{typed}' is not the {kind} of {disk}.", typed=safe(typed), kind=plan.kind, disk=plan.title)
-        identifier = plan.identifiers[0]
-        raise Refused(text, _("Look again which disk it is: its {kind} is {value}.", kind=plan.kind, value=identifier))
+    return SetUpPlan(candidate, point, check_machine(candidate, point, target.device), target)
 
 
 def set_up(plan: SetUpPlan, typed: str) -> Iterator[str | SetUpDone]:
@@ -128,22 +98,19 @@ def set_up(plan: SetUpPlan, typed: str) -> Iterator[str | SetUpDone]:
     Once started, it runs to its end even if this generator is closed. Raises Refused, Missing or RunFailed, which says
     what was undone.
     """
-    require_confirmed(plan, typed)
-    device = plan.device
-    claimed = device.number, device.diskseq, device.size_bytes, typed, plan.content_type
-    order = Order(plan.candidate.name, plan.choices, *claimed)
+    require_confirmed(plan.target, typed)
+    member, shown = member_of(plan.target, typed), plan.target.facts.probed.type
+    order = Order(plan.candidate.name, plan.mount_point, member, shown)
     hint = _("Look at {fstab} and the disk before you go on.", fstab=FSTAB)
     unfinished = RunFailed(_("Setting the disk up ended before it was done."), hint)
     for message in rights.ask("fswizard.disks.setting_up", to_json(order), unfinished):
-        if "step" in message:
-            yield message["step"]
+        if isinstance(message, str):
+            yield message
         else:
-            point = plan.choices.mount_point
-            yield SetUpDone(point, f"{point}/{TEST_FILE}", message["backup"], _undo(point, message["uuid"]))
-            return
+            yield SetUpDone(message["backup"], undo_commands(plan.mount_point, message["uuid"]))
 
 
-def _undo(point: str, uuid: str) -> tuple[str, ...]:
+def undo_commands(point: str, uuid: str) -> tuple[str, ...]:
     """Commands that unmount the filesystem and remove its line from fstab; the disk is not changed."""
     return (f"umount {point}", rf"sed -i '\|^UUID={uuid}\b|d' {FSTAB}")
 
@@ -170,20 +137,22 @@ trap 'exit 1' HUP INT TERM"""
 @in_english()
 def script(plan: SetUpPlan) -> str:
     """The plan as a script for sh, to be run as root. It verifies the disk, and undoes its steps if one fails."""
-    choices, made = plan.choices, plan.candidate.filesystem.name
-    values = {"chosen": plan.path, "expected": plan.listed, "content": plan.content_type, "point": choices.mount_point}
-    title = "".join(letter if letter.isprintable() and letter.isascii() else "?" for letter in plan.title)
+    target, point = plan.target, plan.mount_point
+    listed = commands.query([*LISTING, target.device.path]).stdout.decode(errors="replace").rstrip("\n")
+    values = {"chosen": target.path, "expected": listed, "content": target.facts.probed.type, "point": point}
+    title = ascii(target.title)  # without line ends, which would end the comment
     lines = [
         "#!/bin/sh",
-        f"# Sets up {title} as {made} on {choices.mount_point}, and ERASES what is on it.",
+        f"# Sets up {title} as {plan.candidate.filesystem.name} on {point}, and ERASES what is on it.",
         "# Read it, then run it as root. It stops where anything is not as it was when it was written by fswizard.",
         "set -eu",
         *(f"{name}={shlex.quote(value)}" for name, value in values.items()),
         CHECKS,
-        *(["case $disk in *[0-9]) part=${disk}p1 ;; *) part=${disk}1 ;; esac"] if choices.partition else []),
     ]
+    if plan.here.whole:
+        lines.append("case $disk in *[0-9]) part=${disk}p1 ;; *) part=${disk}1 ;; esac")
     text, undoing = "", ""
-    for number, step in enumerate(steps(plan.candidate, choices, plan.here)):
+    for number, step in enumerate(steps(plan.candidate, plan.mount_point, plan.here)):
         if step.text != text:
             text = step.text
             lines += ["", f"# {text[:1].upper()}{text[1:]}"]
@@ -202,6 +171,6 @@ def script(plan: SetUpPlan) -> str:
         if step.program == "mount":
             lines.append("exec 9<&-")
         lines.append(step.shell)
-    commands_to_undo = "; ".join(_undo(choices.mount_point, "$uuid"))
-    report = f"printf '%s\\n' \"Done. To undo it: {commands_to_undo}\""
+    undo_later = "; ".join(undo_commands(point, "$uuid"))
+    report = f"printf '%s\\n' \"Done. To undo it: {undo_later}\""
     return "\n".join((*lines, "", "trap - EXIT", report, ""))

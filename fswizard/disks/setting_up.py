@@ -11,7 +11,6 @@ import os
 import re
 import shlex
 import signal
-import stat
 import struct
 import subprocess
 import time
@@ -32,49 +31,40 @@ from fswizard.model.codec import from_json
 from fswizard.model.filesystem import Candidate
 from fswizard.model.text import safe
 from fswizard.system import mounts
-from fswizard.system.block_device import HERE, Device, look_at, path_of
+from fswizard.system.block_device import Device, look_at, path_of
 from fswizard.system.system_calls import closing
 
 LOCK = "/run/fswizard-set-up.lock"
-PARTITION_LIMIT_S = 10.0
-"""Time limit for the new partition to appear."""
 NOTHING_THERE = 1
 """Exit code of `Undo.when` if there is nothing to undo."""
 
 
 def main() -> None:
-    """Carry out the order on standard input; writes each `step` as it begins, finally the `uuid` and the `backup`."""
+    """Carry out the order on standard input; writes each step as it begins, finally the `uuid` and the `backup`."""
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGTSTP):
         signal.signal(number, lambda *_: None)  # child processes would inherit SIG_IGN
     os.umask(0o022)
     rights.serve(carry_out)
 
 
-def carry_out(data: object) -> Iterator[dict[str, str]]:
+def carry_out(data: object) -> Iterator[str | dict[str, str]]:
     """Carry out an `Order`. Raises Refused or Missing before anything is written, and RunFailed after that."""
     try:
         order = from_json(Order, data)
-        candidate = chosen_set_up(parse_candidate(order.candidate), order.choices)
+        candidate = chosen_set_up(parse_candidate(order.candidate), order.mount_point)
+        # In a directory where root alone can make files, and readable for root alone, so that nobody else can lock it.
         with closing(os.open(LOCK, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)) as lock:
-            _take(lock)
-            device = claim.find(order.number)
-            here = check_machine(candidate, order.choices, device)
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                raise Refused(_("Another disk is being set up.")) from None
+            device = claim.find(order.member.number)
+            here = check_machine(candidate, order.mount_point, device)
             if device.file:
                 _require_backing_file(device)
-            yield from _Work(candidate, order, here, claim.claim(*order[2:])).carry_out()
+            yield from _Work(candidate, order, here, claim.claim(order.member, order.content_type)).carry_out()
     except (OSError, ValueError) as error:
         raise Refused(_sentence(error)) from error
-
-
-def _take(lock: int) -> None:
-    """Take the lock, which only root can open. Raises Refused while another disk is being set up."""
-    status = os.fstat(lock)
-    if status.st_uid != as_root.ROOT or stat.S_IMODE(status.st_mode) != 0o600:
-        raise Refused(_("Other accounts can open {path}.", path=LOCK), _("Remove it, then try again."))
-    try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        raise Refused(_("Another disk is being set up.")) from None
 
 
 def _require_backing_file(device: Device) -> None:
@@ -90,27 +80,28 @@ class _Work:
     """The steps on a claimed device."""
 
     def __init__(self, candidate: Candidate, order: Order, here: Here, claimed: ClaimedDevice) -> None:
-        self._steps = tuple(steps(candidate, order.choices, here))
-        self._making, self._point = candidate.filesystem.mkfs_program, order.choices.mount_point
+        self._steps = tuple(steps(candidate, order.mount_point, here))
+        self._making, self._point = candidate.filesystem.mkfs_program, order.mount_point
         self._claimed = claimed
         self._device = claimed.device
         """The device that the filesystem is made on: the claimed one or its new partition."""
         self._variables = {"disk": claimed.path, "stamp": time.strftime("%Y%m%d-%H%M%S")}
         """Values of the variables in the steps."""
-        self._held = contextlib.ExitStack()
-        self._held.callback(claimed.detach)
         self._undone: list[str] = []
 
-    def carry_out(self) -> Iterator[dict[str, str]]:
+    def carry_out(self) -> Iterator[str | dict[str, str]]:
         text = ""
         try:
-            with self._held, contextlib.ExitStack() as undo:
+            with contextlib.ExitStack() as held, contextlib.ExitStack() as undo:
+                held.callback(self._claimed.detach)
                 for step in self._steps:
                     if step.text != text:
                         text = step.text
-                        yield {"step": text}
+                        yield text
                     if step.undo:
                         undo.callback(self._undo, step.undo)
+                    if step.program in ("udevadm", "mount"):
+                        held.close()  # release the lock, so that udev and others can probe it
                     self._do(step)
                 undo.pop_all()
         except (FswizardError, OSError) as error:
@@ -125,40 +116,31 @@ class _Work:
 
     def _do(self, step: Step) -> None:
         program = step.program
-        if program in ("udevadm", "mount"):
-            self._held.close()  # release the lock, so that udev and others can probe it
         waits = program in grammar.LOCKING_PROGRAMS
         with unlocked(self._claimed.lock) if waits else contextlib.nullcontext():
             try:
                 output = _succeed(self._split(step.command), self._split(step.stdin))
             except RunFailed:
-                if not step.unless or _run(self._split(step.unless)).returncode:
+                if program != "mount" or not self._is_mounted():  # systemd may have mounted it already
                     raise
         if program == "partx":
-            self._find_partition()
+            self._device = look_at(partition_of(self._device.name))
+            if not self._device.number:
+                raise RunFailed(_("{name} has no partition after it was given one.", name=self._claimed.name))
+            self._variables["part"] = self._device.path
         elif program == self._making:
             self._claimed.require_same(unused=False)
         elif program == "blkid":
             self._variables["uuid"] = uuid = output.strip()
-            if not re.fullmatch("[0-9A-Fa-f-]{4,36}", uuid, re.ASCII):
+            if not re.fullmatch("[0-9A-Fa-f-]{4,36}", uuid):
                 raise RunFailed(_("The new filesystem has no UUID: {uuid}.", uuid=f"{uuid!r:.40}"))
-        elif program in ("mount", "setpriv"):
-            self._require_mounted()
-
-    def _find_partition(self) -> None:
-        name, deadline = partition_of(self._device.name), time.monotonic() + PARTITION_LIMIT_S
-        while HERE.device_at(path_of(name)) != name:
-            if time.monotonic() > deadline:
-                raise RunFailed(_("{name} has no partition after it was given one.", name=self._device.name))
-            time.sleep(0.02)
-        self._device = look_at(name)
-        self._variables["part"] = self._device.path
-
-    def _require_mounted(self) -> None:
-        """Raise RunFailed if the device is not mounted, by device number, as a mount's source can be any text."""
-        mounted = [mount for mount in mounts.current() if mount.path == self._point]
-        if not mounted or mounted[-1] not in Usage().mounts.get(self._device.name, ()):
+        elif program in ("mount", "setpriv") and not self._is_mounted():
             raise RunFailed(_("Something else is mounted on {mount_point}.", mount_point=self._point))
+
+    def _is_mounted(self) -> bool:
+        """Whether the device is mounted, by device number, as a mount's source can be any text."""
+        mounted = [mount for mount in mounts.current() if mount.path == self._point]
+        return bool(mounted) and mounted[-1] in Usage().mounts.get(self._device.name, ())
 
     def _undo(self, undo: Undo) -> None:
         """Undo a step, and record success or failure for the error message."""
@@ -182,7 +164,7 @@ def _succeed(command: Command, stdin: Command = ()) -> str:
     """Run a program as root, and return its output. Raises RunFailed with its messages if it fails."""
     done = _run(command, stdin)
     if done.returncode:
-        lines = (done.stdout + done.stderr).decode(errors="replace").splitlines()
+        lines = (done.stdout + done.stderr).decode(errors="replace").split("\n")
         reason = "; ".join(line.strip() for line in lines if line.strip()) or f"exit code {done.returncode}"
         raise RunFailed(f"{command[0]} failed: {reason:.400}")
     return done.stdout.decode(errors="replace")

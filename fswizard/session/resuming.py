@@ -61,7 +61,7 @@ def take_up(path: Path, *, time_limit_s: float | None = None, write_budget_bytes
         )
     plan = with_commands(checked(earlier.plan))  # those in the file may be any
     require_incomplete(earlier)
-    require_still_there(plan)
+    require_still_there(earlier.plan)
     if plan.target.kind == "image":
         for then, now in zip(earlier.plan.candidates, plan.candidates):
             if formatting(then) != formatting(now):  # all parts of a run must measure the same filesystem

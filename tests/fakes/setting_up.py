@@ -3,25 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 
 import pytest
 
 from fswizard.disks import set_up_plan
-from fswizard.disks.set_up import Here, SetUpChoices, chosen_set_up
+from fswizard.disks.set_up import Here, chosen_set_up
 from fswizard.disks.set_up_plan import SetUpDone, SetUpPlan
+from fswizard.drives.devices import DeviceTarget
+from fswizard.drives.may_erase import SERIAL, Facts, Probed
 from fswizard.errors import Refused, RunFailed
 from fswizard.model.filesystem import Candidate
-from fswizard.system.block_device import Device
+from fswizard.system.block_device import Device, Tree
 from fswizard.tui.app import FswizardApp
 from tests.fakes.wizard import NEW, OLD, FakeMachine, app
 
-DONE = SetUpDone(
-    "/mnt/data",
-    "/mnt/data/fswizard-test.txt",
-    "/etc/fstab.fswizard-1",
-    ("umount /mnt/data", "sed …"),
-)
+DONE = SetUpDone("/etc/fstab.fswizard-1", ("umount /mnt/data", "sed …"))
 
 
 class SettingUp:
@@ -33,13 +29,13 @@ class SettingUp:
         patch.setattr(set_up_plan, "plan_set_up", self.plan)
         patch.setattr(set_up_plan, "set_up", self.set_up)
 
-    def plan(self, candidate: Candidate, path: str, choices: SetUpChoices) -> SetUpPlan:
-        if choices.mount_point == "/mnt/taken":
+    def plan(self, candidate: Candidate, path: str, point: str) -> SetUpPlan:
+        if point == "/mnt/taken":
             raise Refused("/etc/fstab has /mnt/taken already.", "Choose another mount point.")
         device = Device(NEW.name, NEW.name, "", size_bytes=NEW.size_bytes)
-        made = chosen_set_up(candidate, choices)
-        plan = SetUpPlan(made, choices, Here(), device.path, f"{NEW.name} ({NEW.model})", device)
-        return replace(plan, identifiers=(NEW.serial,), kind="serial number")
+        facts = Facts(device, {NEW.name: Probed()}, reported={NEW.serial: SERIAL})
+        target = DeviceTarget(device.path, NEW, facts, Tree(), blank=True)
+        return SetUpPlan(chosen_set_up(candidate, point), point, Here(), target)
 
     def set_up(self, plan: SetUpPlan, typed: str) -> Iterator[str | SetUpDone]:
         self.asked.append(plan)

@@ -10,9 +10,11 @@ from pathlib import Path
 from typing import Any
 
 from fswizard import language
+from fswizard.disks.choice import member_of
 from fswizard.disks.rights import DONE
 from fswizard.disks.setting_up import LOCK
 from fswizard.drives.devices import find_device
+from fswizard.model.codec import to_json
 from tests.loop.devices import Bench
 
 FSTAB = "# of the test\nproc  /proc  proc  defaults  0  0\nLABEL=backup  /srv/backup  ext4  noauto  0  2"
@@ -72,7 +74,7 @@ class PrivateMachine:
         assert lines and not done.stderr, done.stderr
         if lines[-1][0] == DONE:
             lines.pop()
-        return [line[1]["step"] for line in lines[:-1]], *lines[-1]
+        return [line[1] for line in lines[:-1]], *lines[-1]
 
 
 def copy_of_etc(bench: Bench, fstab: str = FSTAB) -> Path:
@@ -95,18 +97,10 @@ def private_machine(bench: Bench, fstab: str = FSTAB, more: str = "true") -> Pri
 
 
 def order(device: str, candidate: str = "ext4", **changes: object) -> list[object]:
-    """To set the device up as that candidate, with some fields of the order or the choices changed."""
+    """To set the device up as that candidate, with some fields of the order or its device changed."""
     target = find_device(device)
-    found = target.device
-    usual = {"label": "films", "mount_point": "/mnt/films", "owner": "daemon", "partition": False}
-    choices = {name: changes.pop(name, value) for name, value in usual.items()}
-    whole = {
-        "candidate": candidate,
-        "choices": choices,
-        "number": found.number,
-        "diskseq": found.diskseq,
-        "size_bytes": found.size_bytes,
-        "serial": target.identifier,
-        "content_type": "",
-    }
-    return list({**whole, **changes}.values())
+    member = {**to_json(member_of(target, target.identifier)), "diskseq": target.device.diskseq}
+    whole = {"candidate": candidate, "mount_point": "/mnt/films", "member": member, "content_type": ""}
+    for name, value in changes.items():
+        (whole if name in whole else member)[name] = value
+    return list(whole.values())

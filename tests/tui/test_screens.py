@@ -51,7 +51,7 @@ STATES: dict[str, State] = {
     "history": replace(at("purpose", "h"), looks=("120x36",), before=keep_three),
     "share": replace(at("result", "enter", "down"), looks=("120x36",)),
     "leave": replace(at("run", "escape"), looks=("80x24",)),
-    "set-up": State(at_result, ("80x24",), ("u", "space", "enter"), "To confirm, type its", SettingUp),
+    "set-up": State(at_result, ("80x24",), ("u", "enter"), "To confirm, type its", SettingUp),
 }
 
 

@@ -15,6 +15,7 @@ import pytest
 from fswizard.disks import as_root, claim
 from fswizard.drives.may_erase import Facts, Probed
 from fswizard.errors import Missing, Refused
+from fswizard.model.plan import Member
 from fswizard.system.block_device import Device
 
 DEVICE = Device("sdb", "sdb", "8:16", diskseq=7, size_bytes=8 << 30, zones="none")
@@ -74,7 +75,7 @@ def test_the_device_is_in_use_nowhere_else_by_any_path_to_it_and_does_not_fail(
     monkeypatch.setattr(claim.disk_facts, "read", lambda device, contents: facts)
     monkeypatch.setattr(claim.disk_facts, "openers", lambda facts, without_pid, anywhere: [])
     with pytest.raises(Refused, match="sdb reports that it is failing") if code else nullcontext():
-        claim.claim(DEVICE.number, DEVICE.diskseq, DEVICE.size_bytes, "Z84", "").detach()
+        claim.claim(Member("/dev/sdb", DEVICE.size_bytes, "", DEVICE.number, DEVICE.diskseq, "Z84"), "").detach()
     looked = [("sdb", os.O_RDONLY), ("sdb", os.O_RDWR | os.O_EXCL), ("sdc", os.O_RDONLY | os.O_EXCL)]
     assert opened == [*looked, *([] if code else [("sdb", os.O_RDWR)])]
 

@@ -148,10 +148,11 @@ def test_both_disks_of_a_dock_are_named_on_the_command_line_and_a_twin_of_later_
 ) -> None:
     dock, twins = (machines.machine(name, tmp_path / name) for name in ("dock", "twins"))
     docked = [find_device(f"/dev/{name}", dock) for name in ("sdb", "sdc")]
-    assert choice._serial_of_each(docked, f"{DOCK['sdc']}, {DOCK['sdb']}") == [DOCK["sdb"], DOCK["sdc"]]
-    with pytest.raises(Refused, match="You did not type the name in /dev/disk/by-id of sdb") as refused:
-        choice._serial_of_each(docked, "152D00539000,152D00539000")
-    assert DOCK["sdb"] in refused.value.hint
+    members = choice._confirmed(list(map(choice.member_of, docked)), docked, f"{DOCK['sdc']}, {DOCK['sdb']}")
+    assert [member.identifier for member in members] == [DOCK["sdb"], DOCK["sdc"]]
+    for typed in ("152D00539000,152D00539000", f"{DOCK['sdb']},{DOCK['sdb']}", f"{DOCK['sdc']},{DOCK['sdb']},Z84"):
+        with pytest.raises(Refused):
+            choice._confirmed(members, docked, typed)
     target = Target("device", "/dev/sdb", others=(Member("/dev/sdc", 0),))
     made = make_plan(target=target, losses=("sdb: ext4, 4.00 TB",))
     monkeypatch.setattr(choice, "find_device", partial(find_device, machine=dock))
@@ -159,5 +160,5 @@ def test_both_disks_of_a_dock_are_named_on_the_command_line_and_a_twin_of_later_
         choice.require_confirmation(made)
     assert refused.value.hint.endswith(f"--erase {DOCK['sdb']},{DOCK['sdc']}")
     monkeypatch.setattr(choice, "find_device", partial(find_device, machine=twins))
-    with pytest.raises(Refused, match="sdb can't be told from another disk that was attached meanwhile"):
+    with pytest.raises(Refused, match="nothing else tells them apart"):
         choice.devices_of(made)

@@ -15,7 +15,7 @@ from textual.reactive import reactive
 from textual.widgets import Input, Static
 
 from fswizard.disks import rights, way
-from fswizard.disks.choice import devices_of
+from fswizard.disks.choice import confirmed, devices_of, require_confirmed
 from fswizard.errors import FswizardError, Missing, Refused
 from fswizard.language import N_, _, p_
 from fswizard.model.plan import Plan
@@ -26,7 +26,6 @@ from fswizard.tui.screens.base import AIRY, NO_ROOT, ROOT, SCROLL, StepScreen, T
 from fswizard.tui.widgets.table import Facts
 
 if TYPE_CHECKING:
-    from fswizard.disks.set_up_plan import SetUpPlan
     from fswizard.drives.devices import DeviceTarget
 
     Planned = tuple[Plan, tuple[DeviceTarget, ...], str]
@@ -53,7 +52,7 @@ class SerialBox(TextBox):
     async def action_next(self) -> None:
         await self.action_submit()
 
-    def ask_about(self, disk: DeviceTarget | SetUpPlan) -> Content:
+    def ask_about(self, disk: DeviceTarget) -> Content:
         """Open the box for the confirmation of `disk`; returns the question."""
         self.placeholder = _("{kind} of {disk}", kind=_(disk.kind), disk=disk.title)
         self.value = ""
@@ -193,20 +192,19 @@ class ReviewScreen(StepScreen):
 
     @on(Input.Submitted, "#serial")
     def _answer(self) -> None:
-        typed, plan, disk = self.serial.value.strip(), self._plan, self._questions[len(self._answers)]
+        typed, plan = self.serial.value.strip(), self._plan
         if not typed or plan is None:
             self._ask()
-        elif typed not in disk.identifiers:
-            kind = _(disk.kind)
-            message = _("'{typed}' is not the {kind} of {disk}.", typed=typed, kind=kind, disk=disk.title)
-            hint = _("Look again which disk it is: its {kind} is {identifier}.", kind=kind, identifier=disk.identifier)
-            self.show_error(Refused(message, hint))
-        elif not self.serial.last:
+            return
+        try:
+            require_confirmed(self._questions[len(self._answers)], typed)
+        except Refused as error:
+            self.show_error(error)
+            return
+        if not self.serial.last:
             self._answers.append(typed)
             self._ask()
         else:
-            from fswizard.disks.choice import confirmed
-
             answers = ",".join([*self._answers, typed])
             self.ask(lambda: confirmed(plan, answers), self._begin)
 
