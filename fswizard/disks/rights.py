@@ -116,7 +116,7 @@ def answer(line: bytes) -> Iterator[Any]:
     """Decode a line written by `send`: yield its content, or raise the error that it holds."""
     kind, content = json.loads(line)
     if kind:
-        raise from_json(getattr(errors, kind), content)
+        raise getattr(errors, kind)(*from_json(tuple[str, str, str], content))
     yield content
 
 
@@ -135,7 +135,7 @@ def serve(carry_out: Callable[[Any], Iterator[Any]]) -> None:
 def send_error(error: FswizardError) -> None:
     """Send an error to the client, as the nearest base class in `fswizard.errors`."""
     known = next(kind.__name__ for kind in type(error).__mro__ if getattr(errors, kind.__name__, None) is kind)
-    send(known, to_json(error))
+    send(known, to_json((error.message, error.hint, error.details)))
 
 
 def send(kind: str, content: Any) -> None:

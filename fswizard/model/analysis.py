@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import combinations, permutations
 from typing import Literal
 
 from fswizard.language import N_, _
+from fswizard.model.frozen import frozen
 from fswizard.model.metrics import BYTES_WRITTEN, DEVICE_WRITTEN
 from fswizard.model.result import Doubt, Result
 from fswizard.model.units import ratio_text
@@ -27,7 +28,7 @@ LEVEL = 1.05
 """Replaces `ALIKE` for single tests."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Sign:
     """The symbol of a verdict or answer, shown next to the verdict's name or, in narrow layouts, instead of it."""
 
@@ -48,7 +49,7 @@ SIGNS: Mapping[Verdict, Sign] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Ratio:
     """Candidate over baseline. Above 1, the candidate is better, also for latencies and durations."""
 
@@ -102,7 +103,7 @@ class Ratio:
         return _("failed: {reason}", reason=_(self.text))
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Dependence:
     """A proven lead that depends on a single test: without that test it is not proven."""
 
@@ -113,7 +114,7 @@ class Dependence:
     """Ratio of the same two candidates over all other tests."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Analysis:
     """All ratios of a result."""
 
@@ -177,7 +178,7 @@ class Analysis:
         return bool(pairs) and all(pair is not None and pair.reach <= limit - 1 for pair in pairs)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Summary:
     """One metric of one candidate, summarized over all rounds."""
 
@@ -208,7 +209,7 @@ def write_amplification(summaries: Sequence[Summary]) -> Mapping[str, float]:
     return {candidate: by_device / by_programs for candidate, (by_programs, by_device) in totals.items()}
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Reason:
     """One sentence of the explanation of a recommendation."""
 
@@ -234,7 +235,7 @@ ANSWER_SIGNS: Mapping[AnswerKind, Sign] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class MoreTime:
     """What additional rounds are expected to bring, assuming that the variance stays the same."""
 
@@ -250,7 +251,7 @@ class MoreTime:
         return self.seconds * (self.rounds + 0.5) / self.rounds
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Answer:
     """The answer with its exact sentences, as every screen and report gives it."""
 
@@ -301,7 +302,7 @@ class Answer:
         return self.first if self.kind != "open" else ""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Findings:
     """Everything that a report contains."""
 

@@ -5,11 +5,9 @@ from __future__ import annotations
 import dataclasses
 import threading
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 from typing import Any, TypeVar
 
 from fswizard import language
-from fswizard.errors import FswizardError
 from fswizard.model.recipe import Job
 
 T = TypeVar("T")
@@ -30,11 +28,7 @@ def to_json(value: Any) -> Any:
         return {key: to_json(item) for key, item in value.items()}
     if isinstance(value, (tuple, list)):
         return [to_json(item) for item in value]
-    if isinstance(value, FswizardError):
-        return [to_json(value.message), to_json(value.hint), value.details]
-    if isinstance(value, language.Message):
-        return language.to_json(value)
-    return str(value) if isinstance(value, Path) else value
+    return language.to_json(value) if isinstance(value, language.Message) else value
 
 
 def from_json(kind: type[T], data: Any) -> T:
@@ -44,12 +38,8 @@ def from_json(kind: type[T], data: Any) -> T:
     """
     import msgspec
 
-    def one_of_several(kind: type, job: Any) -> Any:
-        """Decode types that msgspec does not know. The workload's engine selects the class of a job."""
-        if kind is Path:
-            return Path(job)
-        if issubclass(kind, FswizardError):
-            return kind(*from_json(tuple[str, str, str], job))
+    def of_engine(_: type, job: Any) -> Job:
+        """Decode a job; the workload's engine selects its class."""
         engine = next(str(each.get("engine")) for each in _objects(data) if each.get("job") is job)
         if engine not in Job.kinds:
             raise ValueError(f"a workload of one of {', '.join(Job.kinds)} was expected")
@@ -58,7 +48,7 @@ def from_json(kind: type[T], data: Any) -> T:
     data = language.from_json(data)
     try:
         with _LOCK:
-            return msgspec.convert(data, kind, dec_hook=one_of_several)
+            return msgspec.convert(data, kind, dec_hook=of_engine)
     except (ValueError, msgspec.ValidationError) as error:  # which is a ValueError only from msgspec 0.21
         reason, _, path = str(error).partition(" - at `$")
         raise ValueError(f"{kind.__name__}{path.rstrip('`')}: {reason}") from None

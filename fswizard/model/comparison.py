@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from fswizard.model.analysis import Ratio
+from fswizard.model.frozen import frozen
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Change:
     """One candidate at one workload in both results."""
 
@@ -23,7 +22,7 @@ class Change:
     """Second result over first, above 1 is better. Its `baseline` is the candidate itself."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Difference:
     """A difference between two runs that may explain different figures."""
 
@@ -36,7 +35,7 @@ class Difference:
     """The runs measured different things: another disk, recipe or memory limit."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Comparison:
     changes: tuple[Change, ...]
     """For all workloads together, then for each."""

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Literal
 
 from fswizard.language import N_, _
+from fswizard.model.frozen import frozen
 
 SmrKind = Literal["host-managed", "host-aware", "drive-managed", "cmr", "unknown", "not-a-hard-disk"]
 Confidence = Literal["certain", "strong", "weak"]
@@ -37,7 +37,7 @@ SMR_CONFIDENCES: Mapping[Confidence, str] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Evidence:
     """One observation about the recording technique, worded so that a user can verify it."""
 
@@ -48,7 +48,7 @@ class Evidence:
     text: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SmrVerdict:
     """The conclusion from the evidence. Without evidence it is `unknown`, never `cmr`."""
 
@@ -79,7 +79,7 @@ class SmrVerdict:
         return "·" if piece.says == "unknown" else "✓" if piece.says == self.kind else "✗"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class DriveUse:
     """A current use of a disk or partition on this machine, as text, with a hint on how to end it."""
 
@@ -89,7 +89,7 @@ class DriveUse:
     hint: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Partition:
     """A partition, or a filesystem or other structure directly on a disk."""
 
@@ -107,7 +107,7 @@ class Partition:
     uses: tuple[DriveUse, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Drive:
     """A disk. All its text has passed through `model.text.safe`."""
 

@@ -6,10 +6,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Literal
 
 from fswizard.model.analysis import Analysis, AnswerKind, MoreTime
+from fswizard.model.frozen import frozen
 from fswizard.model.plan import Plan
 from fswizard.model.recipe import Amount
 from fswizard.model.result import Doubt, Environment, Failure, Outcome, Result, Sample, ThroughputSeries
@@ -17,7 +18,7 @@ from fswizard.model.result import Doubt, Environment, Failure, Outcome, Result, 
 Stage = Literal["prepare", "raw", "wait", "format", "mount", "fill", "workload", "check", "clean"]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Step:
     """The smallest unit of a run for which progress is shown."""
 
@@ -31,12 +32,12 @@ class Step:
     expected_s: float = 0.0
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Event:
     at_s: float
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class RunStarted(Event):
     """The first event of a run. A repeated one means that the run was resumed, with limits that count from there."""
 
@@ -44,7 +45,7 @@ class RunStarted(Event):
     environment: Environment
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class AmountsChosen(Event):
     """How much work of the time-boxed workloads this disk completes in their box; the plan's recipe has the maximum."""
 
@@ -52,12 +53,12 @@ class AmountsChosen(Event):
     """By name of the workload."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class StepStarted(Event):
     step: Step
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class StepProgressed(Event):
     """Progress of a step; replaces the previous one."""
 
@@ -76,14 +77,14 @@ class StepProgressed(Event):
     """The workload is still preparing: nothing of it is measured yet."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class CommandStarted(Event):
     step: int
     argv: tuple[str, ...]
     as_root: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class CommandFinished(Event):
     step: int
     argv: tuple[str, ...]
@@ -93,17 +94,17 @@ class CommandFinished(Event):
     as_root: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SampleTaken(Event):
     sample: Sample
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SeriesRecorded(Event):
     series: ThroughputSeries
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class RatioUpdated(Event):
     """Analysis after each round."""
 
@@ -112,24 +113,24 @@ class RatioUpdated(Event):
     """What more rounds would bring, if the run continues."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class DoubtRaised(Event):
     doubt: Doubt
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class StepSkipped(Event):
     step: Step
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class StepFailed(Event):
     step: Step
     failure: Failure
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class RoundDiscarded(Event):
     """A whole round does not count, by a predefined rule."""
 
@@ -137,7 +138,7 @@ class RoundDiscarded(Event):
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class RoundFinished(Event):
     """Every active candidate had its trial. Whether the round counts is a separate event."""
 
@@ -146,7 +147,7 @@ class RoundFinished(Event):
     """Candidates of the next round, if there is one."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class RunEnded(Event):
     """The last event of a run, unless it was killed or is resumed."""
 

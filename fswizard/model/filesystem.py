@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Literal
 
 from fswizard.language import _, p_
+from fswizard.model.frozen import frozen
 from fswizard.model.layout import DEGRADED, Array
 from fswizard.model.option import Option
 
@@ -18,7 +19,7 @@ Strain = Literal["sync", "overwrite", "stream", "small-files", "read"]
 """
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Price:
     """What costs a filesystem speed, in a sentence."""
 
@@ -28,7 +29,7 @@ class Price:
     source: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Feature:
     """A feature of a filesystem other than speed."""
 
@@ -45,7 +46,7 @@ class Feature:
         return self.value == "yes"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Driver:
     """What mounts a filesystem that has no module in the mainline kernel."""
 
@@ -63,7 +64,7 @@ class Driver:
     """Caveat on figures that were measured through it, in sentences."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Filesystem:
     """A filesystem that can be created: one table of the catalogue."""
 
@@ -118,7 +119,7 @@ class Filesystem:
         return next((price.text for price in self.prices if strain in price.strains), "")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Candidate:
     """A filesystem with chosen options, or an existing directory that represents the filesystem it is on."""
 

@@ -4,8 +4,9 @@ disk."""
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from fswizard.model.frozen import frozen
 from fswizard.model.option import Option
 from fswizard.model.units import parse_size
 
@@ -21,7 +22,7 @@ _BLOCK_BYTES = 4096
 """Block size of ext4, the unit of its stride."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Layout:
     """A layout of a filesystem other than directly on one device: a row of the table of layouts."""
 
@@ -88,7 +89,7 @@ class Layout:
         return members - 1 if not self.copies else self.parity + self.copies - 1
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Array:
     """A layout with chosen options on a number of members."""
 

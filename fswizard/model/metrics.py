@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
+
+from fswizard.model.frozen import frozen
 
 Better = Literal["higher", "lower"]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Metric:
     """A figure that workloads yield."""
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+
+from fswizard.model.frozen import frozen
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Option:
     """An available option or, in a candidate, a chosen one."""
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from typing import Literal
 
 from fswizard.model.drive import Drive
 from fswizard.model.filesystem import Candidate
+from fswizard.model.frozen import frozen
 from fswizard.model.layout import Array
 from fswizard.model.recipe import Amount, PlannedCommand, Recipe, Workload
 
@@ -34,7 +35,7 @@ FORMAT, MOUNTING = "format", "mount"
 """Values of `PlannedCommand.text`: commands that create a candidate, and those that mount it."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Member:
     """One of several devices of a target; the fields are those of `Target`."""
 
@@ -46,7 +47,7 @@ class Member:
     identifier: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Target:
     """The disk or directories on which the candidates are measured."""
 
@@ -108,7 +109,7 @@ class Target:
         return array.layout.usable_bytes(len(self.members), smallest)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Trial:
     """A cell: one candidate in one round."""
 
@@ -118,7 +119,7 @@ class Trial:
     """The candidate measured immediately before; empty for the first one of a run, or of its resumption."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class LeftOut:
     """A candidate of the recipe that cannot be created on this machine."""
 
@@ -129,7 +130,7 @@ class LeftOut:
     """Package that would install the missing program; empty if there is none."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Plan:
     """A run, fully decided."""
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
 
 from fswizard.model.events import Event, SampleTaken, SeriesRecorded, Step, StepFailed, StepProgressed, StepStarted
+from fswizard.model.frozen import frozen
 from fswizard.model.metrics import DURATION, RETURNED
 from fswizard.model.plan import Plan
 from fswizard.model.recipe import Workload
@@ -16,7 +17,7 @@ POINTS = 64
 """Maximum length of a curve: a run of ten hours takes no more memory than twelve rounds of seconds."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Curve:
     """A rate over time as means of intervals of equal length. When it gets too long, pairs of intervals are merged."""
 
@@ -44,7 +45,7 @@ class Curve:
         return statistics.fmean(self.means) if self.means else 0.0
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Measurement:
     """One candidate at one workload in one round."""
 

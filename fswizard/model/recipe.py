@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import Field, dataclass, field, replace
+from dataclasses import Field, field, replace
 from itertools import groupby
 from typing import Annotated, Any, ClassVar, Literal
 
@@ -13,6 +13,7 @@ from fswizard.errors import UsageError
 from fswizard.language import N_, _
 from fswizard.model.drive import Drive
 from fswizard.model.filesystem import Strain
+from fswizard.model.frozen import frozen
 from fswizard.model.keys import within
 from fswizard.model.metrics import Metric
 from fswizard.model.text import safe
@@ -36,7 +37,7 @@ TITLES: Mapping[Group, str] = {
 """Displayed titles of the groups."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PlannedCommand:
     """A command of the plan. Placeholders such as `DEVICE`, `MOUNT` and `IMAGE` are replaced when it is run."""
 
@@ -48,7 +49,7 @@ class PlannedCommand:
     """Name of the candidate that it creates or mounts; empty for the whole run."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Program:
     """A required program."""
 
@@ -64,7 +65,7 @@ class Program:
     """Its messages for system errors that it words differently from the C library, by error number."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Cost:
     """Seconds taken and bytes written by a job, before and during measurement."""
 
@@ -74,7 +75,7 @@ class Cost:
     measure_bytes: int
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Pace:
     """Write speed of a disk."""
 
@@ -195,7 +196,7 @@ SLOWER_THAN_BASELINE = 1.3
 """Mean duration of a time-boxed workload over the candidates, relative to the baseline that determines its amount."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Amount:
     """Amount of work of a workload, the same for all candidates of a run."""
 
@@ -204,7 +205,7 @@ class Amount:
     """Estimated duration on the baseline."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Workload:
     """One thing to measure, and its primary metric."""
 
@@ -261,7 +262,7 @@ SHIPPED = N_("shipped with fswizard")
 """Source of a recipe that comes with the program."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Recipe:
     """A set of workloads that represents a way of using a disk."""
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Literal
 
+from fswizard.model.frozen import frozen
 from fswizard.model.metrics import BARE_WRITTEN, DIRECT_CACHED, MOST_CACHED, TRIAL_WRITTEN, Better
 from fswizard.model.plan import Plan, Trial
 
@@ -13,7 +14,7 @@ Status = Literal["ok", "failed", "timed-out"]
 Outcome = Literal["finished", "time-up", "budget-used", "stopped", "cancelled", "failed", "killed", "running"]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Sample:
     """One figure of one workload of one candidate in one round."""
 
@@ -36,7 +37,7 @@ class Sample:
     """Seconds since the start of the run; 0 if unknown, and in an event, which has its own `at_s`."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ThroughputSeries:
     """Throughput of one workload of one candidate in one round, second by second."""
 
@@ -48,7 +49,7 @@ class ThroughputSeries:
     """Mean rate of each second since measuring began, rounded to three digits; 0 without progress."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Failure:
     """A workload that a candidate failed, or the failure to create or mount it."""
 
@@ -63,7 +64,7 @@ class Failure:
     details: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Doubt:
     """A warning about the reliability of the result."""
 
@@ -73,7 +74,7 @@ class Doubt:
     """What it means and what can be done about it."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Environment:
     """The software and hardware of the machine."""
 
@@ -91,7 +92,7 @@ class Environment:
     """Version by program, such as `6.1.0` for `mkfs.xfs`."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Result:
     """A run, complete or not, as stored in its result file."""
 

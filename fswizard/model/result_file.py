@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from fswizard.language import _
 from fswizard.model import events
 from fswizard.model.analysis import Analysis, Answer
 from fswizard.model.codec import to_json
+from fswizard.model.frozen import frozen
 from fswizard.model.plan import Plan
 from fswizard.model.result import Environment, Result
 from fswizard.model.text import harmless
@@ -24,7 +25,7 @@ UNREADABLE = (ValueError, OverflowError, RecursionError)
 """Exceptions that reading a line of unknown origin may raise."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Header:
     """First line of a result file: what a listing needs without reading the rest."""
 

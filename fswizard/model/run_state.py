@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Literal
 
 from fswizard.errors import FswizardError, RunFailed
@@ -29,6 +29,7 @@ from fswizard.model.events import (
     StepStarted,
     fold,
 )
+from fswizard.model.frozen import frozen
 from fswizard.model.metrics import FIRST_LOOK_RATE
 from fswizard.model.plan import Plan
 from fswizard.model.race import Measurement, Race, measures
@@ -39,7 +40,7 @@ LOG_OUTPUT = 20_000
 """Number of characters retained of a program's output: its end, which is the most informative part."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class LogNote:
     """A log entry about something other than a program."""
 
@@ -59,7 +60,7 @@ class LogNote:
 LogEntry = CommandFinished | LogNote
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class RunState:
     """State of a run after the events so far."""
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 
 from fswizard.errors import UsageError
@@ -13,6 +12,7 @@ from fswizard.language import _, n_
 from fswizard.model.analysis import ANSWER_SIGNS, Sign
 from fswizard.model.codec import from_json
 from fswizard.model.events import RunEnded
+from fswizard.model.frozen import frozen
 from fswizard.model.plan import Plan
 from fswizard.model.result_file import UNREADABLE, Header, parse_line
 from fswizard.model.text import safe
@@ -26,7 +26,7 @@ LONGEST_HEADER_BYTES = 65_536
 LONGEST_ENDING_BYTES = 16_384
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Entry:
     """A result as listed in the history."""
 
