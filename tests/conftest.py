@@ -92,7 +92,6 @@ NEEDS: dict[str, Callable[[], str]] = {
     "shellcheck": _there("shellcheck", package="shellcheck"),
     "borg": _there("borg", package="borgbackup"),
     "rsync": _there("rsync", package="rsync"),
-    "git": _there("git", package="git"),
     "sqlite3": _there("sqlite3", package="sqlite3"),
     "strace": _there("strace", package="strace"),
     "dpkg": _there("dpkg", "dpkg-deb", package="dpkg"),

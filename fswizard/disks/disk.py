@@ -9,7 +9,7 @@ from dataclasses import replace
 from fswizard.disks import disk_errors
 from fswizard.disks.disk_errors import DiskErrors
 from fswizard.drives.disk_facts import programs
-from fswizard.engines import BareSample, require_unkilled
+from fswizard.engines import require_unkilled
 from fswizard.errors import RunFailed
 from fswizard.language import _
 from fswizard.model.filesystem import Candidate
@@ -17,9 +17,6 @@ from fswizard.model.text import safe
 from fswizard.system import block_stats
 from fswizard.system.process import Finished, Process
 
-READS = ("read", "randread")
-DISTINCT_BYTES = 128 << 10
-"""Block size from which the contents of fio's few buffers are varied enough."""
 Begun = Callable[[tuple[str, ...]], None]
 """Callback that gets the arguments of each mkfs command as it starts."""
 
@@ -86,8 +83,8 @@ class Disk:
         """Read every block of an image from its disk; the exit code says whether that failed."""
         raise NotImplementedError
 
-    async def sample(self, sample: BareSample) -> Process:
-        """Start fio on the wiped disk, or the first of several; written data is left in place."""
+    async def sample(self, command: Callable[[str], tuple[str, ...]], written_bytes: int) -> Process:
+        """Start a program on the wiped disk, or the first of several; written data is left in place."""
         raise NotImplementedError
 
     async def start(self, argv: Sequence[str], *, cwd: str, env: Mapping[str, str], memory_bytes: int = 0) -> Process:
@@ -163,19 +160,3 @@ def users(directory: str) -> str:
 
     names = ", ".join(f"{program} ({pid})" for program, pid in programs(leads_below))
     return f"\nused by {names}" if names else ""
-
-
-def fio_command(path: str, sample: BareSample) -> tuple[str, ...]:
-    """The fio command for a sample. A writing sample overwrites the device or image at `path`."""
-    writes = sample.rw not in READS
-    repeats = writes and not (sample.direct and sample.block_bytes >= DISTINCT_BYTES)
-    escaped = path.replace("\\", "\\\\").replace(":", "\\:")
-    return (
-        "fio", f"--name={sample.rw}", f"--filename={escaped}", f"--rw={sample.rw}", f"--bs={sample.block_bytes}",
-        f"--size={sample.size_bytes}", f"--io_size={max(sample.io_bytes // sample.jobs, 512)}",
-        f"--runtime={sample.milliseconds}ms", f"--ioengine={sample.io_engine}", f"--iodepth={sample.depth}",
-        f"--numjobs={sample.jobs}", f"--direct={int(sample.direct)}", "--randrepeat=0", f"--randseed={sample.seed}",
-        "--invalidate=0", "--thread", "--group_reporting", "--clat_percentiles=0", "--lat_percentiles=1",
-        "--output-format=json", "--status-interval=250ms", *(["--end_fsync=1"] if writes else []),
-        *(["--refill_buffers"] if repeats else []),
-    )  # fmt: skip

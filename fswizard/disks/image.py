@@ -19,7 +19,6 @@ from fswizard.disks.journal import Journal
 from fswizard.disks.root import RootDisks, open_root
 from fswizard.disks.udisks import UdisksDisks, open_udisks
 from fswizard.engines import (
-    BareSample,
     WorkloadDisturbed,
     WorkloadFailed,
     age,
@@ -66,8 +65,8 @@ class Bare:
     _disk: Disk
     devices: tuple[str, ...]
 
-    async def start(self, sample: BareSample) -> Process:
-        return await self._disk.sample(sample)
+    async def start(self, command: Callable[[str], tuple[str, ...]], written_bytes: int) -> Process:
+        return await self._disk.sample(command, written_bytes)
 
 
 @dataclass(eq=False, repr=False)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import contextlib
 import os
 import stat
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from typing import TypeAlias
@@ -17,12 +17,11 @@ from fswizard.disks import as_root, claim, disk_errors, scratch_file, stack
 from fswizard.disks.arc import Arc
 from fswizard.disks.as_root import root
 from fswizard.disks.claim import ClaimedDevice
-from fswizard.disks.disk import Begun, Disk, DiskFailed, fio_command, succeeded, users
+from fswizard.disks.disk import Begun, Disk, DiskFailed, succeeded, users
 from fswizard.disks.disk_errors import DiskErrors
 from fswizard.disks.loop import LoopDevice, attach, unlocked
 from fswizard.disks.memory_limit import Limited, limited
 from fswizard.disks.scratch_file import EDGE_BYTES, FUSE
-from fswizard.engines import BareSample
 from fswizard.errors import FswizardError, Missing, Refused, RunFailed
 from fswizard.filesystems import commands
 from fswizard.filesystems import mounting as grammar
@@ -249,12 +248,11 @@ class RootDisk(Disk):
                 break
         return finished
 
-    async def sample(self, sample: BareSample) -> Process:
-        """Start fio as root, who owns the device, but without capabilities."""
+    async def sample(self, command: Callable[[str], tuple[str, ...]], written_bytes: int) -> Process:
+        """Start it as root, who owns the device, but without capabilities."""
         await self._require_unused()
         _drop_buffers(self.parts[0])
-        argv = fio_command(self.parts[0].path, sample)
-        return await as_root.start(argv, prefix=("setpriv", *as_root.WITHOUT_RIGHTS))
+        return await as_root.start(command(self.parts[0].path), prefix=("setpriv", *as_root.WITHOUT_RIGHTS))
 
     async def start(
         self, argv: Sequence[str], *, cwd: str, env: Mapping[str, str], memory_bytes: int = 0

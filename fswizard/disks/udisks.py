@@ -18,11 +18,10 @@ from typing import TypeVar
 
 from fswizard.disks import exact_commands, scratch_file
 from fswizard.disks.bus import IMAGE, Bus, BusError, loops, undoer
-from fswizard.disks.disk import READS, Begun, Disk, DiskFailed, fio_command, users
+from fswizard.disks.disk import Begun, Disk, DiskFailed, users
 from fswizard.disks.disk_errors import DiskErrors
 from fswizard.disks.memory_limit import Limited, limited
 from fswizard.disks.scratch_file import ScratchFile
-from fswizard.engines import BareSample
 from fswizard.errors import FswizardError, RunFailed
 from fswizard.filesystems.commands import Command
 from fswizard.language import _
@@ -181,11 +180,10 @@ class UdisksDisk(Disk):
     async def read(self) -> Finished:
         return await self._file.read()
 
-    async def sample(self, sample: BareSample) -> Process:
+    async def sample(self, command: Callable[[str], tuple[str, ...]], written_bytes: int) -> Process:
         await self._drop_loop()
-        if sample.rw not in READS:
-            self._counted_bytes += sample.io_bytes
-        return await commands.start(fio_command(self._file.path, sample), pass_fds=(self._file.descriptor,))
+        self._counted_bytes += written_bytes
+        return await commands.start(command(self._file.path), pass_fds=(self._file.descriptor,))
 
     async def start(
         self, argv: Sequence[str], *, cwd: str, env: Mapping[str, str], memory_bytes: int = 0

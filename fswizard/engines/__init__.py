@@ -27,7 +27,6 @@ import pkgutil
 
 from fswizard.engines.shared.context import (
     BareDevice,
-    BareSample,
     WorkloadContext,
     WorkloadDisturbed,
     WorkloadFailed,
@@ -39,7 +38,7 @@ from fswizard.engines.shared.trees import TreeShape
 from fswizard.model.recipe import Job, PlannedCommand, Program
 
 __all__ = [
-    "BareDevice", "BareSample", "Engine", "TreeShape", "WorkloadContext", "WorkloadDisturbed", "WorkloadFailed", "age",
+    "BareDevice", "Engine", "TreeShape", "WorkloadContext", "WorkloadDisturbed", "WorkloadFailed", "age",
     "cached_share", "engine", "forget_cell", "planned_age", "programs", "require_unkilled",
 ]  # fmt: skip
 

@@ -41,11 +41,6 @@ class BackupJob(TreeEngine):
     files: Annotated[int, within(1, 10_000_000)]
     total_bytes: Annotated[int, within(1, 16 * TIB)]
 
-    @property
-    def works_on(self) -> str:
-        """The second backup can reuse the repository of the first one, but not vice versa."""
-        return self.tree_name
-
     def timed(self, directory: str, scratch: str, seed: str) -> Timed:
         name = f"backup-{self.files}-{self.total_bytes}"
         repository, path = f"{directory}/{name}-repository", f"{scratch}/{name}-source"
@@ -56,24 +51,24 @@ class BackupJob(TreeEngine):
             Work(("borg", "init", "--encryption=none", repository), _("making a repository"), START_S, env=env),
         )
 
-        def archiving(archive: str, source: Files, text: str, share: float) -> Work:
+        def archiving(archive: str, source: Files, share: float) -> Work:
             # borg cuts into pieces, hashes and compresses 6,000 files and 350 MB a second.
             work = self.work(
-                ("borg", "create", "--json", f"{repository}::{archive}", source.path), text, "rchar",
+                ("borg", "create", "--json", f"{repository}::{archive}", source.path),
+                _("backing up {files}", files=self.counted_files), "rchar",
                 files_per_s=6_000, bytes_per_s=350e6, env=env,
                 written_bytes=int(self.total_bytes * LEFT_BY_COMPRESSION * share),
             )  # fmt: skip
             return replace(work, seconds=START_S + work.seconds)
 
         source = self.source(path, scratch)
-        first = archiving("first", source, _("backing up the source, {files}", files=self.counted_files), 1.0)
+        first = archiving("first", source, 1.0)
         if self.archive == "first":
             needs = Files(repository, self.tree_bytes, make, recreate=True)
             return Timed((first,), (source, needs), self.into_memory(path))
         again = self.source(f"{path}-again", scratch, str(CHANGED_EVERY))
-        text = _("backing up the second copy, {files}", files=self.counted_files)
         # Large files change only at their beginning.
-        second = archiving("second-{now:%s%f}", again, text, 1 / CHANGED_EVERY / 2)
+        second = archiving("second-{now:%s%f}", again, 1 / CHANGED_EVERY / 2)
         needs = Files(repository, self.tree_bytes, (*make, first))
         return Timed((second,), (source, needs, again), self.into_memory(again.path))
 

@@ -24,15 +24,16 @@ from fswizard.model.estimates import FILES_MADE_PER_S, SEQUENTIAL_BYTES_PER_S, S
 from fswizard.model.keys import from_to, must_be, within
 from fswizard.model.metrics import BYTES_WRITTEN, CPU, LATENCIES, OPERATION_RATE, PREALLOCATION_TIME, Metric
 from fswizard.model.recipe import Pace
-from fswizard.model.units import duration_text, size_text
 from fswizard.progress.workload_events import Measured
 
 
 def operation_metrics(operation: str) -> tuple[Metric, ...]:
-    """Count, mean, median, 99th percentile and worst latency of one kind of operation."""
-    kinds = ("", "median_", "p99_", "worst_")
-    latencies = (Metric(f"{operation}_{kind}latency", "s", "lower") for kind in kinds)
-    return (Metric(f"{operation}_count", "1", "higher"), *latencies)
+    """Count, mean and worst latency of one kind of operation."""
+    return (
+        Metric(f"{operation}_count", "1", "higher"),
+        Metric(f"{operation}_latency", "s", "lower"),
+        Metric(f"{operation}_worst_latency", "s", "lower"),
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +56,6 @@ class FileServerJob(Engine):
     mean_file_bytes: Annotated[int, within(1, GIB)]
     mean_append_bytes: Annotated[int, within(1, GIB)]
     seconds: Annotated[float, within(0.1, 604_800)] = field()  # required, although jobs have a default
-    fill_percent: Annotated[int, within(0, 99)] = 0
 
     def __post_init__(self) -> None:
         if self.files < 5 * self.threads:  # each has four that exist, and one that does not
@@ -66,30 +66,23 @@ class FileServerJob(Engine):
         return int(self.seconds * pace.bytes_per_s / 2)
 
     def timed(self, directory: str, scratch: str, seed: str) -> Timed:
-        path, size = f"{directory}/fileserver", size_text(self.mean_file_bytes)
-        files = n_("{count} file of about {size}", "{count} files of about {size}", self.files, size=size)
-        arguments = (
-            path, self.threads, self.files, self.mean_file_bytes, self.mean_append_bytes, f"{self.seconds:g}",
-        )  # fmt: skip
+        path = f"{directory}/fileserver"
+        files = n_("{count} file", "{count} files", self.files)
+        sizes = (self.mean_file_bytes, self.mean_append_bytes)
+        arguments = (path, self.threads, self.files, *sizes, f"{self.seconds:g}")
         prepared = self.files * PRECREATED_FIFTHS / 5
         prepared_bytes = int(prepared * self.mean_file_bytes)
         preparing = Work(
             worker("fileserver", scratch, "prepare", *arguments, 0), _("making {files}", files=files),
             prepared_bytes / SEQUENTIAL_BYTES_PER_S + prepared / FILES_MADE_PER_S, prepared_bytes, reader=JsonLines,
         )  # fmt: skip
-        text = _(
-            "serving {files} with {count} workers for {duration}",
-            files=files,
-            count=self.threads,
-            duration=duration_text(self.seconds),
-        )
         serving = Work(
-            worker("fileserver", scratch, "run", *arguments, seed), text,
+            worker("fileserver", scratch, "run", *arguments, seed), _("serving {files}", files=files),
             # What is in memory at the end, which is limited, goes to the disk afterwards.
             1.1 * self.seconds, self.timed_bytes(SSD), reader=JsonLines,
         )  # fmt: skip
-        room_bytes = self.files * (self.mean_file_bytes + self.mean_append_bytes)
-        return Timed((serving,), (Files(path, room_bytes, (preparing, syncing(directory)), recreate=True),))
+        needs = Files(path, self.files * sum(sizes), (preparing, syncing(directory)), recreate=True)
+        return Timed((serving,), (needs,))
 
     def figures(self, done: Sequence[Done]) -> Iterator[Measured]:
         figures = done[0].answer
@@ -97,9 +90,9 @@ class FileServerJob(Engine):
             raise WorkloadFailed("program", _("The file-server mix ended without doing anything."))
         # The sync completes the work.
         yield Measured(OPERATION_RATE, figures["operations"] / (figures["elapsed_s"] + done[1].finished.wall_s))
-        yield from map(Measured, LATENCIES, (figures["all"][f"{which}_s"] for which in ("median", "p99", "worst")))
+        yield from map(Measured, LATENCIES, figures["latencies_s"])
         yield Measured(BYTES_WRITTEN, figures["bytes_written"])
         yield Measured(CPU, cpu_s(done))
-        for operation in OPERATIONS:
-            if figures["by_operation"][operation]["count"]:
-                yield from map(Measured, operation_metrics(operation), figures["by_operation"][operation].values())
+        for operation, values in figures["by_operation"].items():
+            if values[0]:
+                yield from map(Measured, operation_metrics(operation), values)

@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Annotated, Literal
 
-from fswizard.engines.shared.context import MIB, TIB, BareDevice, BareSample, WorkloadDisturbed, WorkloadFailed
+from fswizard.engines.shared.context import MIB, TIB, BareDevice, WorkloadDisturbed, WorkloadFailed
 from fswizard.engines.shared.engine import Engine, Files, Timed
-from fswizard.engines.shared.fio_output import DumpReader, Figures, figures
+from fswizard.engines.shared.fio_output import DumpReader, Figures, figures, rates_by_second
 from fswizard.engines.shared.programs import Done, Reader, Work, failure, watch
 from fswizard.language import N_, _
 from fswizard.model.estimates import SEQUENTIAL_BYTES_PER_S, SSD
@@ -56,24 +56,20 @@ class FioJob(Engine):
     depth: Annotated[int, within(1, 1024)] = 1
     io_engine: Literal["psync", "libaio", "io_uring"] = "libaio"
     direct: bool = True
-    fsync: Annotated[int, within(0, 1_000_000)] = 0
-    """fsync after this many writes; 0 means once, at the end."""
     fdatasync: Annotated[int, within(0, 1_000_000)] = 0
-    """fdatasync after this many writes. It does not sync times; databases use it for their logs."""
+    """fdatasync after this many writes, as databases sync their logs; 0 means one fsync, at the end."""
     allocated: bool = False
     """The file is only allocated beforehand (fallocate), as for a virtual machine."""
 
     def __post_init__(self) -> None:
         if self.block_bytes > self.size_bytes:
             raise must_be("block", _("at most the size of the file"))
-        if self.fsync and self.fdatasync:
-            raise must_be("fdatasync", _("not beside 'fsync'"))
         if self.allocated and not (self.writes and self.seconds):
             raise must_be("allocated", _("true only for writes that take a number of seconds, or false"))
 
     @property
     def yielded(self) -> tuple[Metric, ...]:
-        return self.metrics if self.synced else FIGURES
+        return self.metrics if self.fdatasync else FIGURES
 
     @property
     def writes(self) -> bool:
@@ -84,25 +80,20 @@ class FioJob(Engine):
         return self.rw.startswith("rand")
 
     @property
-    def synced(self) -> int:
-        """Number of writes per fsync or fdatasync; 0 for one at the end."""
-        return self.fsync or self.fdatasync
-
-    @property
     def syncs_each_write(self) -> bool:
-        return self.writes and self.synced == 1
+        return self.writes and self.fdatasync == 1
 
     @property
     def strain(self) -> Strain:
         if not self.writes:
             return "read"
-        if self.synced:
+        if self.fdatasync:
             return "sync"
         return "overwrite" if self.random else "stream"
 
     @property
     def runs_bare(self) -> bool:
-        return not self.synced
+        return not self.fdatasync
 
     @property
     def counts(self) -> str:
@@ -149,7 +140,8 @@ class FioJob(Engine):
             env={"TMPDIR": scratch}, reader=partial(FioOutput, self),
         )  # fmt: skip
 
-    def _command(self, path: str, seed: str) -> tuple[str, ...]:
+    def _command(self, path: str, seed: str, limit_bytes: int = 0) -> tuple[str, ...]:
+        """With `limit_bytes`, for a bare device: it ends after so many bytes, even before its time is up."""
         options: dict[str, object] = {
             "name": self.rw,
             "filename": path.replace("\\", "\\\\").replace(":", "\\:"),
@@ -170,15 +162,17 @@ class FioJob(Engine):
             "output-format": "json",
             "status-interval": "250ms",
         }
-        if self.seconds:
+        if limit_bytes:
+            options["io_size"] = limit_bytes // self.jobs
+            options["invalidate"] = 0
+        elif self.seconds:
             options["time_based"] = None
+        if self.seconds:
             options["runtime"] = f"{round(self.seconds * 1000)}ms"
         if self.writes:
             options["end_fsync"] = 1
         if not self.direct:
             options["fadvise_hint"] = 0  # programs seldom advise the kernel how they read
-        if self.fsync:
-            options["fsync"] = self.fsync
         if self.fdatasync:
             options["fdatasync"] = self.fdatasync
         # Blocks below 128 KiB would repeat within the extents that a filesystem compresses.
@@ -190,29 +184,27 @@ class FioJob(Engine):
     def figures(self, done: Sequence[Done]) -> Iterator[Measured]:
         history: list[Figures] = done[0].answer
         last = history[-1]
-        both = last.all
-        latencies = (both.median_s, both.p99_s, both.worst_s)
-        values = (both.bytes_per_s, both.iops, *latencies, last.write.io_bytes, done[0].finished.cpu_s)
+        latencies = (last.median_s, last.p99_s, last.worst_s)
+        values = (last.bytes_per_s, last.iops, *latencies, last.written_bytes, done[0].finished.cpu_s)
         yield from map(Measured, FIGURES, values)
-        if self.synced and last.sync.operations:
-            yield from map(Measured, SYNCS, (last.sync.median_s, last.sync.p99_s, last.sync.p999_s))
-        rate = late_rate(history[:-1])  # the last figures count the final fsync
-        if rate is not None and self.writes and self.direct:
-            yield Measured(LATE_RATE, rate)
+        if self.fdatasync and any(last.syncs_s):
+            yield from map(Measured, SYNCS, last.syncs_s)
+        rates = rates_by_second(history[:-1])  # the last figures count the final fsync
+        third = len(rates) // 3
+        if third and any(rates[:third]) and self.writes and self.direct:
+            yield Measured(LATE_RATE, sum(rates[-third:]) / sum(rates[:third]))
 
     async def run_bare(
         self, device: BareDevice, emit: Emit, *, seed: int, seconds: float, bytes_per_s: float
     ) -> None:  # fmt: skip
         rate = FASTEST_DEVICE_BYTES_PER_S if self.direct or not self.writes else bytes_per_s
-        measured_s = min(60.0, max(0.2, seconds - START_S))
-        sample = BareSample(
-            self.rw, self.block_bytes, self.size_bytes, max(self.block_bytes, int(rate * measured_s)),
-            round(measured_s * 1000), self.depth, self.jobs, self.io_engine, self.direct, seed % (1 << 31),
-        )  # fmt: skip
+        job = replace(self, seconds=min(60.0, max(0.2, seconds - START_S)))
+        limit_bytes = max(self.block_bytes * self.jobs, int(rate * job.seconds))
+        command = partial(job._command, seed=str(seed % (1 << 31)), limit_bytes=limit_bytes)
         emit(Doing(self._text, measured=True))
-        output = FioOutput(replace(self, seconds=measured_s), emit)
-        process = await device.start(sample)
-        finished = await watch(process, ("fio",), limit_s=180.0 + 20 * measured_s, output=output.feed)
+        output = FioOutput(job, emit)
+        process = await device.start(command, limit_bytes if self.writes else 0)
+        finished = await watch(process, ("fio",), limit_s=180.0 + 20 * job.seconds, output=output.feed)
         emit(Ran(finished))
         output.check(finished)
         for measured in self.figures([Done(finished, answer=output.answer)]):
@@ -231,42 +223,28 @@ class FioOutput(Reader):
     def feed(self, chunk: bytes) -> None:
         for dump in self._dumps.feed(chunk):
             now = figures(dump)
-            if now is not None:
-                self.emit(self._progress(self.answer[-1] if self.answer else None, now))
-                self.answer.append(now)
-                self.error = now.error
+            self.emit(self._progress(now))
+            self.answer.append(now)
 
-    def _progress(self, last: Figures | None, now: Figures) -> Progress:
-        job, done = self._job, now.all
+    def _progress(self, now: Figures) -> Progress:
+        job = self._job
         if not job.seconds:
-            fraction = done.io_bytes / (job.size_bytes * job.jobs)
+            fraction = now.io_bytes / (job.size_bytes * job.jobs)
         else:
-            fraction = done.io_bytes / done.bytes_per_s / job.seconds if done.bytes_per_s else 0.0
+            fraction = now.io_bytes / now.bytes_per_s / job.seconds if now.bytes_per_s else 0.0
         rate = None
-        if last is not None and now.at_s - last.at_s > 0.1:
-            moved = done.operations - last.all.operations if job.random else done.io_bytes - last.all.io_bytes
+        if self.answer and now.at_s - self.answer[-1].at_s > 0.1:
+            last = self.answer[-1]
+            moved = now.operations - last.operations if job.random else now.io_bytes - last.io_bytes
             rate = moved / (now.at_s - last.at_s)
         unit: Literal["1/s", "B/s"] = "1/s" if job.random else "B/s"
-        return Progress(min(1.0, fraction), rate, unit, done.median_s or None, done.worst_s or None)
+        return Progress(min(1.0, fraction), rate, unit, now.median_s or None, now.worst_s or None)
 
     def check(self, finished: Finished) -> None:
         if finished.exit_code == INTERRUPTED:
             raise WorkloadDisturbed("fio", "SIGINT or SIGTERM")
-        if finished.exit_code != 0 or self.error:
-            raise failure(finished, self.error)
-        if not self.answer or not self.answer[-1].all.operations:
+        error = self.answer[-1].error if self.answer else 0
+        if finished.exit_code != 0 or error:
+            raise failure(finished, error)
+        if not self.answer or not self.answer[-1].operations:
             raise WorkloadFailed("program", _("fio ended without having measured anything."), finished.output)
-
-
-def late_rate(history: Sequence[Figures]) -> float | None:
-    """Rate in the last third as a share of that in the first; None with too few figures (fio prints four a second) or
-    without any progress in the first third."""
-    third = len(history) // 3
-    if third < 3:
-        return None
-
-    def rate(one: Figures, other: Figures) -> float:
-        return (other.all.io_bytes - one.all.io_bytes) / max(1e-3, other.at_s - one.at_s)
-
-    first = rate(history[0], history[third])
-    return rate(history[-1 - third], history[-1]) / first if first else None

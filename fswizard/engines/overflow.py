@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import math
-import statistics
-from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise
-from typing import Annotated, NamedTuple
+from statistics import fmean, median
+from typing import Annotated
 
 from fswizard.engines.fio import FIGURES, FioJob
 from fswizard.engines.shared.context import MIB, TIB
 from fswizard.engines.shared.engine import Engine, Timed
-from fswizard.engines.shared.fio_output import Figures
+from fswizard.engines.shared.fio_output import rates_by_second
 from fswizard.engines.shared.programs import Done
 from fswizard.model.keys import within
 from fswizard.model.metrics import LATE_RATE, Metric
@@ -57,49 +55,24 @@ class OverflowJob(Engine):
         yield from (measured for measured in self.fio.figures(done) if measured.metric != LATE_RATE)
         rates = rates_by_second(done[0].answer[:-1])  # the last figures count the final fsync
         if len(rates) >= 2:
-            split = cliff(rates)
-            yield Measured(RATE_BEFORE_CLIFF, split.before)
-            yield Measured(SUSTAINED_RATE, split.after)
-            yield Measured(BYTES_BEFORE_CLIFF, split.written_bytes)
+            at = cliff(rates)
+            yield Measured(RATE_BEFORE_CLIFF, median(rates[:at]))
+            yield Measured(SUSTAINED_RATE, median(rates[at:]))
+            yield Measured(BYTES_BEFORE_CLIFF, sum(rates[:at]))
             yield Measured(SLOWEST_SECOND, min(rates))
 
 
-def rates_by_second(history: Sequence[Figures]) -> list[float]:
-    """Bytes written in each second of a run, by fio's clock."""
-    seconds: defaultdict[int, list[float]] = defaultdict(list)
-    for one, other in pairwise(history):
-        if other.at_s > one.at_s:
-            rate = (other.write.io_bytes - one.write.io_bytes) / (other.at_s - one.at_s)
-            seconds[int(other.at_s - history[0].at_s)].append(rate)
-    return [statistics.mean(seconds[second]) for second in sorted(seconds)]
+def cliff(rates: Sequence[float]) -> int | None:
+    """The second in which the rate drops permanently to less than half; None if it does not.
 
-
-class Cliff(NamedTuple):
-    """The permanent drop of the write rate, if there is one."""
-
-    before: float
-    """Bytes per second before the cliff, or of the whole run if there is none."""
-    after: float
-    """Bytes per second after the cliff, or of the whole run if there is none."""
-    written_bytes: float
-    """Bytes written before the cliff, or in the whole run if there is none."""
-
-
-def cliff(rates: Sequence[float]) -> Cliff:
-    """Split the rates of at least two seconds, in bytes per second, into two parts that differ most.
-
-    Each part is at least a tenth of the run, as a stall is not a cliff. It is a cliff if the rate drops below half.
+    It splits the run into the two parts that differ most, each at least a tenth of it, as a stall is not a cliff.
     """
     logs = [math.log(max(rate, 1.0)) for rate in rates]
 
     def explained(at: int) -> float:
         """Share of the variance explained by a step at this second, unnormalised."""
-        return at * (len(logs) - at) * (statistics.mean(logs[:at]) - statistics.mean(logs[at:])) ** 2
+        return at * (len(logs) - at) * (fmean(logs[:at]) - fmean(logs[at:])) ** 2
 
     least = max(1, len(logs) // 10)
     at = max(range(least, len(logs) - least + 1), key=explained)
-    before, after = statistics.median(rates[:at]), statistics.median(rates[at:])
-    if after < 0.5 * before:
-        return Cliff(before, after, sum(rates[:at]))
-    whole = statistics.median(rates)
-    return Cliff(whole, whole, sum(rates))
+    return at if median(rates[at:]) < 0.5 * median(rates[:at]) else None

@@ -45,17 +45,14 @@ class RsyncJob(TreeEngine):
         default."""
         here, elsewhere = f"{directory}/rsync-{self.tree_name}", f"{scratch}/rsync-{self.tree_name}"
         if self.writes:
-            source, copy = elsewhere, here
-            needs = self.source(source, scratch)
-            text = _("rsync of {files} onto the candidate", files=self.counted_files)
+            source, copy, needs = elsewhere, here, self.source(elsewhere, scratch)
             bytes_per_s, written_bytes = SEQUENTIAL_BYTES_PER_S, self.tree_bytes
         else:
             source, copy = f"{here}-source", f"{elsewhere}-copy"
             needs = replace(self.on_candidate(source, scratch), recreate=True)
-            text = _("rsync of {files} from the candidate", files=self.counted_files)
             bytes_per_s, written_bytes = SEQUENTIAL_BYTES_PER_S / 2, self.files * INODE_BYTES
         work = self.work(
-            ("rsync", "--archive", f"{source}/", copy), text, "wchar",
+            ("rsync", "--archive", f"{source}/", copy), _("copying {files}", files=self.counted_files), "wchar",
             files_per_s=FILES_COPIED_PER_S, bytes_per_s=bytes_per_s, written_bytes=written_bytes,
         )  # fmt: skip
         makes = Files(copy, self.tree_bytes, (work,))

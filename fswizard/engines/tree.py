@@ -1,8 +1,8 @@
-"""Everyday programs on a directory tree: `cp`, `rm`, `tar`, `find`, `du`, `git status`, an installation, a start, mail.
+"""Everyday programs on a directory tree: `cp`, `rm`, `tar`, `find`, `du`, an installation, a start.
 
 Input from elsewhere, such as a video from a camera or packages from the network, is outside the candidate and read into
-memory beforehand. Only `dpkg` and `deliver` sync while they work; the final sync is what users wait for before they
-unplug a disk. Each operation is fully defined by one class.
+memory beforehand. Only `dpkg` syncs while it works; the final sync is what users wait for before they unplug a disk.
+Each operation is fully defined by one class.
 """
 
 from __future__ import annotations
@@ -16,23 +16,15 @@ from fswizard.engines.shared import tree_worker
 from fswizard.engines.shared.context import MIB, TIB
 from fswizard.engines.shared.engine import Files, Timed
 from fswizard.engines.shared.programs import Work, counted
-from fswizard.engines.shared.trees import (
-    FILES_COPIED_PER_S,
-    LEFT_BY_COMPRESSION,
-    METADATA_BYTES,
-    TreeEngine,
-    TreeShape,
-    shipped_shape,
-)
-from fswizard.language import N_, _, n_
+from fswizard.engines.shared.trees import FILES_COPIED_PER_S, METADATA_BYTES, TreeEngine, TreeShape, shipped_shape
+from fswizard.language import N_, _
 from fswizard.model.estimates import SEQUENTIAL_BYTES_PER_S
 from fswizard.model.filesystem import Strain
 from fswizard.model.keys import must_be, within
 from fswizard.model.recipe import Program
 
 TreeOperation = Literal[
-    "copy", "delete", "copy-onto", "read-back", "delete-onto", "tar", "untar", "find", "du", "git-status", "install",
-    "start", "read", "deliver",
+    "copy", "delete", "copy-onto", "read-back", "delete-onto", "tar", "untar", "find", "du", "install", "start", "read",
 ]  # fmt: skip
 LARGE_FILE_BYTES = MIB
 """Mean file size from which content takes longer than names, so that the load is a stream."""
@@ -47,12 +39,6 @@ TAR_BYTES = 2_200
 ACCESS_TIME_BYTES = 1_000
 LINE_BYTES = 16
 """Length of the line that `find` writes for each file."""
-GIT_SETTINGS = (
-    "user.name=fswizard",
-    "user.email=fswizard@localhost",
-    "core.hooksPath=/dev/null",
-    "maintenance.auto=false",  # or a commit of thousands of files has them packed in the background
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +48,6 @@ class TreeJob(TreeEngine):
     engine = "tree"
     programs = (
         Program("cp", N_("trees of files"), required=True, packages={"": "coreutils"}),
-        Program("git", N_("workloads on a repository")),
         Program("tar", N_("archive workloads"), required=True, messages={"Wrote only ": errno.ENOSPC}),
         Program("dpkg", N_("installing packages"), required=True),
         Program("find", N_("workloads on trees"), required=True, packages={"": "findutils"}),
@@ -130,31 +115,6 @@ class TreeJob(TreeEngine):
         return self.own or shipped_shape(self.shape, self.files)
 
     @property
-    def described_files(self) -> str:
-        """`1,200 small files`."""
-        if self.own:
-            return n_("{count} file like your own", "{count} files like your own", self.files)
-        return {
-            "small-files": n_("{count} small file", "{count} small files", self.files),
-            "mixed": n_("{count} mixed file", "{count} mixed files", self.files),
-            "video": n_("{count} video", "{count} videos", self.files),
-            "source": n_("{count} source file", "{count} source files", self.files),
-            "home": n_("{count} everyday file", "{count} everyday files", self.files),
-            "mail": n_("{count} message", "{count} messages", self.files),
-            "mailboxes": n_("{count} message", "{count} messages", self.files),
-            "game": n_("{count} game file", "{count} game files", self.files),
-            "packs": n_("{count} pack file", "{count} pack files", self.files),
-            "photos": n_("{count} photo", "{count} photos", self.files),
-            "thumbnails": n_("{count} thumbnail", "{count} thumbnails", self.files),
-            "system": n_("{count} system file", "{count} system files", self.files),
-            "modules": n_("{count} library file", "{count} library files", self.files),
-        }[self.shape]
-
-    def sentence(self, doing: str) -> str:
-        """A sentence with the number and kind of the files."""
-        return _(doing, files=self.described_files)
-
-    @property
     def _large(self) -> bool:
         return self.total_bytes >= self.files * LARGE_FILE_BYTES
 
@@ -174,7 +134,7 @@ class Operation:
     on: ClassVar[type[Operation] | None] = None
     """The operation that creates the tree on which this one works."""
     makes: ClassVar[str] = ""
-    """Suffix of the path of the tree that it creates; empty if it creates none."""
+    """What it appends to the tree's path for the path of what it creates; empty if it creates nothing."""
     writes = False
     """Whether it writes the bytes of the tree."""
     deletes = False
@@ -195,13 +155,9 @@ class Operation:
     def __init__(self, job: TreeJob, directory: str, scratch: str, seed: str) -> None:
         self.job, self.scratch, self.seed = job, scratch, seed
         self.tree, self.source = f"{directory}/{job.tree_name}", f"{scratch}/{job.tree_name}"
+        self.path = f"{self.tree}{self.makes}"
         self.before = self.on(job, directory, scratch, seed) if self.on else None
         self.there = self.before.path if self.before else ""
-
-    @property
-    def path(self) -> str:
-        """Path of the tree that it creates."""
-        return f"{self.tree}-{self.makes}"
 
     def argv(self) -> tuple[str, ...]:
         raise NotImplementedError
@@ -209,7 +165,7 @@ class Operation:
     def work(self, **more: Any) -> Work:
         job = self.job
         return job.work(
-            self.argv(), job.sentence(self.doing), self.counter,
+            self.argv(), _(self.doing, files=job.counted_files), self.counter,
             files_per_s=self.files_per_s, bytes_per_s=self.bytes_per_s,
             written_bytes=job.files * self.file_bytes + (job.total_bytes if self.writes else 0),
             times_itself=self.times_itself, **more,
@@ -221,25 +177,25 @@ class Operation:
 
     def needs(self) -> tuple[Files, ...]:
         """Files that must exist before."""
-        return (*self.before.needs(), self.before.made()) if self.before else ()
+        if self.before is None:
+            return ()
+        return (*self.before.needs(), Files(self.there, self.job.tree_bytes, self.before.works()))
 
     def warm_up(self) -> Work | None:
         """The program that reads external input into memory."""
         return None
 
-    def made(self) -> Files:
-        return Files(self.path, self.job.tree_bytes, self.works())
-
     def timed(self) -> Timed:
-        makes, deletes = self.made() if self.makes else None, self.there if self.deletes else ""
+        makes = Files(self.path, self.job.tree_bytes, self.works()) if self.makes else None
+        deletes = self.there if self.deletes else ""
         return Timed(self.works(), self.needs(), self.warm_up(), makes, deletes, self.reads)
 
 
 class Copy(Operation):
     """A copy within the candidate, which shares no blocks with its source."""
 
-    doing, counter = "copying {files}", "wchar"
-    makes, writes = "copy", True
+    doing, counter = N_("copying {files}"), "wchar"
+    makes, writes = "-copy", True
     files_per_s, file_bytes = FILES_COPIED_PER_S, METADATA_BYTES
     bytes_per_s = SEQUENTIAL_BYTES_PER_S / 2  # read and written
 
@@ -253,7 +209,7 @@ class Copy(Operation):
 class CopyOnto(Copy):
     """A copy from memory onto the candidate, as from a camera."""
 
-    makes, reads = "onto", False
+    makes, reads = "-onto", False
     bytes_per_s = SEQUENTIAL_BYTES_PER_S
 
     def argv(self) -> tuple[str, ...]:
@@ -269,8 +225,8 @@ class CopyOnto(Copy):
 class Unpack(Operation):
     """Extraction of an archive that is in memory."""
 
-    doing, counter = "unpacking {files}", "wchar"
-    makes, writes, reads = "unpacked", True, False
+    doing, counter = N_("unpacking {files}"), "wchar"
+    makes, writes, reads = "-unpacked", True, False
     files_per_s, file_bytes = 25_000, METADATA_BYTES
 
     def argv(self) -> tuple[str, ...]:
@@ -279,7 +235,7 @@ class Unpack(Operation):
     def needs(self) -> tuple[Files, ...]:
         job, archive = self.job, f"{self.source}.tar"
         argv = ("tar", "--create", "--sort=name", f"--file={archive}", f"--directory={self.source}", ".")
-        packing = job.work(argv, job.sentence("packing {files}"), "wchar")
+        packing = job.work(argv, _("packing {files}", files=job.counted_files), "wchar")
         source = job.source(self.source, self.scratch)
         # One sync for both: on a hard disk each takes a second.
         return replace(source, works=source.works[:1]), job.outside(archive, self.scratch, packing)
@@ -293,7 +249,7 @@ class Install(Operation):
     """`dpkg --unpack` of packages that are in memory; it syncs each file."""
 
     doing, strain = N_("installing {files}"), "sync"
-    makes, writes, reads = "installed", True, False
+    makes, writes, reads = "-installed", True, False
     files_per_s, file_bytes = 1_000, METADATA_BYTES + SYNC_BYTES
     unit_files = PACKAGE_FILES
 
@@ -314,8 +270,9 @@ class Install(Operation):
         job, path = self.job, f"{self.source}-packages"
         trees, debs = f"{path}/trees", f"{path}/debs"
         each = ("-exec", "dpkg-deb", "-Znone", "--build", "{}", debs, ";")
+        text = _("writing {files}", files=job.counted_files)
         works = (
-            job.work(job.worker("packages", trees, self.scratch), job.sentence("writing {files}"), "wchar"),
+            job.work(job.worker("packages", trees, self.scratch), text, "wchar"),
             Work(("mkdir", debs), _("their directory")),
             Work(("find", trees, "-mindepth", "1", "-maxdepth", "1", *each), _("packing them")),
         )
@@ -323,51 +280,6 @@ class Install(Operation):
 
     def warm_up(self) -> Work:
         return self.job.into_memory(f"{self.source}-packages/debs")
-
-
-class Deliver(Operation):
-    """Delivery of mail into Maildir folders, each message synced."""
-
-    doing, strain = "delivering {files}", "sync"
-    counter, times_itself = "wchar", True
-    makes, writes, reads = "delivered", True, False
-    files_per_s, file_bytes = 2_000, METADATA_BYTES + SYNC_BYTES
-
-    def argv(self) -> tuple[str, ...]:
-        return self.job.worker("deliver", self.path, self.scratch)
-
-
-class GitStatus(Operation):
-    """`git status` in a repository, without the user's settings, which may sign, or start programs."""
-
-    doing, strain = N_("asking git what has changed among {files}"), "read"
-    files_per_s, bytes_per_s = 14_000, math.inf
-
-    def argv(self) -> tuple[str, ...]:
-        return self._git("status", "--short")
-
-    def works(self) -> tuple[Work, ...]:
-        return (self.work(env=self._env),)
-
-    def needs(self) -> tuple[Files, ...]:
-        job = self.job
-        tree = job.on_candidate(f"{self.tree}-repository", self.scratch)
-        packed_bytes = int(LEFT_BY_COMPRESSION * job.tree_bytes + job.files * METADATA_BYTES / 2)
-        packed_s = job.files / 8_000 + job.total_bytes / 60e6  # git compresses
-        works = (
-            Work(self._git("init", "--quiet"), _("making it a repository"), env=self._env),
-            Work(self._git("add", "--all"), _("adding its files"), packed_s, packed_bytes, env=self._env),
-            Work(self._git("commit", "--quiet", "--message=all"), _("committing them"), env=self._env),
-        )
-        return (replace(tree, size_bytes=2 * job.tree_bytes, works=(*tree.works, *works)),)
-
-    def _git(self, *arguments: str) -> tuple[str, ...]:
-        settings = [argument for setting in GIT_SETTINGS for argument in ("-c", setting)]
-        return ("git", *settings, "-C", f"{self.tree}-repository", *arguments)
-
-    @property
-    def _env(self) -> dict[str, str]:
-        return {"HOME": self.scratch, "XDG_CONFIG_HOME": self.scratch}
 
 
 class Delete(Operation):
@@ -425,13 +337,9 @@ class Start(Read):
 class Pack(Operation):
     """Creation of an archive of the unpacked files on the candidate."""
 
-    doing, strain, on = "packing {files}", "read", Unpack
-    makes, writes, counter = "packed", True, "wchar"
+    doing, strain, on = N_("packing {files}"), "read", Unpack
+    makes, writes, counter = ".tar", True, "wchar"
     files_per_s, file_bytes = 6_000, TAR_BYTES
-
-    @property
-    def path(self) -> str:
-        return f"{self.tree}.tar"
 
     def argv(self) -> tuple[str, ...]:
         return ("tar", "--create", f"--file={self.path}", f"--directory={self.there}", ".")
@@ -470,9 +378,7 @@ OPERATIONS: dict[TreeOperation, type[Operation]] = {
     "untar": Unpack,
     "find": Find,
     "du": Du,
-    "git-status": GitStatus,
     "install": Install,
     "start": Start,
     "read": Read,
-    "deliver": Deliver,
 }

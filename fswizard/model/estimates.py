@@ -7,13 +7,14 @@ the amounts found on it. After each round the run's own figures take over. Pure 
 
 from __future__ import annotations
 
+import math
 import statistics
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
 
 from fswizard.model.drive import Drive
 from fswizard.model.filesystem import Filesystem
-from fswizard.model.metrics import BARE_WRITTEN, MKFS_TIME
+from fswizard.model.metrics import BARE_WRITTEN
 from fswizard.model.plan import FIRST_LOOK_BYTES, FIRST_LOOK_FILE_BYTES, Plan
 from fswizard.model.recipe import REMOUNT_S, Job, Pace, Recipe, Workload
 from fswizard.model.result import Result
@@ -67,14 +68,15 @@ def writes_bytes(job: Job, *, prepares: bool = True) -> int:
 # Room.
 
 
-def room(jobs: Iterable[Job]) -> int:
-    """Space in bytes that a recipe's jobs occupy together at the end."""
-    return sum({name: size for job in jobs for name, size in job.leaves}.values())
+def room(jobs: Iterable[Job], place: str = "MOUNT") -> int:
+    """Space in bytes that a recipe's jobs occupy together at the end: on a candidate, or in `SCRATCH`."""
+    files = {path: size for job in jobs for path, size in job.leaves if path.startswith(f"{place}/")}
+    return sum(files.values())
 
 
 def scratch_bytes(jobs: Iterable[Job]) -> int:
     """Space in bytes that a recipe's jobs occupy in the scratch directory, outside the measured filesystem."""
-    return sum({name: size for job in jobs for name, size in job.scratch_files}.values())
+    return room(jobs, "SCRATCH")
 
 
 def least_image_bytes(jobs: Iterable[Job]) -> float:
@@ -119,7 +121,7 @@ def ageing_s(plan: Plan) -> float:
     return plan.churn_bytes / AGEING_BYTES_PER_S * pace_of(plan.drive).slower
 
 
-def made_bytes(filesystem: Filesystem, size_bytes: int) -> int:
+def _made_bytes(filesystem: Filesystem, size_bytes: int) -> int:
     """Bytes that mkfs writes: a small filesystem has a smaller journal, and a large one half as many inodes."""
     share_bytes = int(filesystem.made_share * size_bytes / (2 if size_bytes >= LARGE_BYTES else 1))
     return min(share_bytes, filesystem.made_share_bytes or share_bytes) + min(filesystem.made_bytes, size_bytes // 32)
@@ -133,56 +135,43 @@ def estimate(plan: Plan, *, ceiling_s: float) -> Plan:
 
     `ceiling_s` is the time for measuring the speed of workloads in memory.
     """
-    pace, target, measured = pace_of(plan.drive), plan.target, plan.candidates
+    pace, target, aged = pace_of(plan.drive), plan.target, len(plan.aged)
     recipe = replace(plan.recipe, workloads=tuple(_expected(workload, pace) for workload in plan.recipe.workloads))
-    made, sampled = 0.0, list[Workload]()
-    if target.kind != "directory":
-        sampled = [workload for workload in recipe.workloads if workload.job.runs_bare]
-        made = statistics.fmean(made_bytes(each.filesystem, target.room_bytes(each.array)) for each in measured)
+    made, written = list[int](), list[float]()
+    for candidate in plan.candidates:
+        room_bytes = target.room_bytes(candidate.array)
+        made.append(0 if target.kind == "directory" else _made_bytes(candidate.filesystem, room_bytes))
+        # A byte is written as often as copies and parity ask for.
+        copies = sum(member.size_bytes for member in target.members) / room_bytes if candidate.array else 1.0
+        written.append((recipe.trial_bytes + COUNTED[target.kind] * made[-1]) * copies)
     # Images that hold aged candidates are copied over the one that is measured on.
-    copied_bytes = len(plan.aged) * target.size_bytes // len(measured)
-    # A byte is written as often as copies and parity ask for.
-    whole = sum(member.size_bytes for member in target.members)
-    spread = statistics.fmean(whole / target.room_bytes(each.array) if each.array else 1.0 for each in measured)
-    trial_bytes = int((recipe.trial_bytes + COUNTED[target.kind] * made) * spread) + copied_bytes
-    trial_s = TRIAL_OVERHEAD_S * pace.slower + (made + 2 * copied_bytes) / pace.bytes_per_s + recipe.trial_s
-    if sampled:
-        once = sum(each.job.timed_bytes(pace) or each.job.cost.measure_bytes for each in sampled)
-        trial_bytes += int(BARE_SHARE * trial_s / (sum(each.seconds for each in sampled) or 1.0) * once)
+    copied_bytes = aged * target.size_bytes // len(plan.candidates)
+    trial_bytes = statistics.fmean(written) + copied_bytes
+    trial_s = TRIAL_OVERHEAD_S * pace.slower + recipe.trial_s
+    trial_s += (statistics.fmean(made) + 2 * copied_bytes) / pace.bytes_per_s
+    if target.kind != "directory" and runs_bare(plan):
+        trial_bytes += BARE_SHARE * recipe.trial_bytes
         trial_s *= 1 + BARE_SHARE
-    looks = plan.first_look is not None
-    filled_bytes = target.filled_bytes + 3 * len(plan.aged) * target.size_bytes + looks * FIRST_LOOK_BYTES
-    preparation_s = 1.0 + ceiling_s + filling_s(filled_bytes, plan.drive) + len(plan.aged) * ageing_s(plan)
-    preparation_s += looks * len(measured) * first_look_s(plan.drive)
+    preparation_s = 1.0 + ceiling_s + aged * ageing_s(plan)
     preparation_s += sum(workload.seconds for workload in recipe.workloads if workload.box_s)  # to find the amounts
+    filled_bytes = target.filled_bytes + 3 * aged * target.size_bytes
+    looks = plan.first_look is not None
+    if looks:
+        filled_bytes += FIRST_LOOK_BYTES
+        preparation_s += len(plan.candidates) * first_look_s(plan.drive)
     return replace(
         plan,
         recipe=recipe,
         seconds_per_trial=trial_s,
-        writes_bytes_per_trial=trial_bytes,
-        preparation_s=preparation_s,
+        writes_bytes_per_trial=int(trial_bytes),
+        preparation_s=preparation_s + filling_s(filled_bytes, plan.drive),
         looks_first=looks,
     )
 
 
-def as_before(plan: Plan, result: Result) -> Plan:
-    """The plan with durations and bytes of its trials so far; unchanged if there are none."""
-    samples = [sample for sample in result.samples if sample.round and sample.candidate]
-    if not samples or not samples[-1].at_s:
-        return plan
-    first, last = samples[0], samples[-1]
-    began_s = first.at_s - (first.value if first.metric == MKFS_TIME.name else 0.0)
-    trial_s = (last.at_s - began_s) / len({(sample.round, sample.candidate) for sample in samples})
-    share = trial_s / (plan.seconds_per_trial or 1.0)
-    workloads = tuple(replace(workload, seconds=share * workload.seconds) for workload in plan.recipe.workloads)
-    written = [sample.value for sample in result.trials_written]
-    return replace(
-        plan,
-        recipe=replace(plan.recipe, workloads=workloads),
-        seconds_per_trial=trial_s,
-        writes_bytes_per_trial=int(statistics.fmean(written)) if written else plan.writes_bytes_per_trial,
-        preparation_s=began_s + result.elapsed_s - last.at_s,
-    )
+def runs_bare(plan: Plan) -> bool:
+    """Whether rounds include a sample of the device without a filesystem."""
+    return any(workload.job.runs_bare for workload in plan.recipe.workloads)
 
 
 def _expected(workload: Workload, pace: Pace) -> Workload:
@@ -197,21 +186,35 @@ def _expected(workload: Workload, pace: Pace) -> Workload:
     return replace(workload, seconds=seconds, writes_bytes=written_bytes)
 
 
+def as_before(plan: Plan, result: Result) -> Plan:
+    """The plan with durations and bytes of its trials so far; unchanged if there are none."""
+    times = [sample.at_s for sample in result.samples if sample.round and sample.candidate]
+    if not times or not times[-1]:
+        return plan
+    written = [sample.value for sample in result.trials_written]
+    return replace(
+        plan,
+        seconds_per_trial=(times[-1] - times[0]) / len(result.trials),
+        writes_bytes_per_trial=int(statistics.fmean(written)) if written else plan.writes_bytes_per_trial,
+        preparation_s=times[0] + result.elapsed_s - times[-1],
+    )
+
+
 def looked_at(plan: Plan, rates: Collection[float]) -> Plan:
     """The plan after a first look copied files onto candidates at `rates`, in bytes per second including the flush.
 
     Workloads with neither a fixed duration nor a time box are slowed down by the ratio of expected to actual speed.
     """
-    workload, pace = plan.first_look, pace_of(plan.drive)
-    if workload is None:
+    if plan.first_look is None:
         return plan
-    cost = workload.job.cost
-    slower = cost.measure_bytes / (cost.measure_s * pace.slower) / statistics.fmean(rates)
+    cost = plan.first_look.job.cost
+    expected_rate = cost.measure_bytes / (cost.measure_s * pace_of(plan.drive).slower)
+    longer = expected_rate / statistics.fmean(rates) - 1
     untimed_s = sum(each.seconds - each.job.seconds for each in plan.recipe.workloads if not each.box_s)
     return replace(
         plan,
-        preparation_s=plan.preparation_s + (slower - 1) * filling_s(plan.target.filled_bytes, plan.drive),
-        seconds_per_trial=plan.seconds_per_trial + (slower - 1) * untimed_s,
+        preparation_s=plan.preparation_s + longer * filling_s(plan.target.filled_bytes, plan.drive),
+        seconds_per_trial=plan.seconds_per_trial + longer * untimed_s,
     )
 
 
@@ -261,10 +264,8 @@ def outlook(
     least `least_rounds` more rounds are assumed if the limits allow. Rounds may take `margin` times as long.
     """
     ahead = plan.minimum_rounds - rounds
-    most = max(0, ahead if not plan.time_limit_s else plan.maximum_rounds - rounds)
-    affordable = _affordable(plan, round_bytes, written_bytes)
-    if affordable is not None:
-        most = min(most, affordable)
+    most = max(0, plan.maximum_rounds - rounds if plan.time_limit_s else ahead)
+    most = int(min(most, _affordable(plan, round_bytes, written_bytes)))
     most_s = elapsed_s + margin * most * round_s
     if plan.time_limit_s:
         while most and not another_round_fits(plan, rounds + most - 1, elapsed_s + (most - 1) * round_s, round_s):
@@ -292,9 +293,7 @@ def another_round_fits(plan: Plan, rounds_done: int, now_s: float, trials_s: flo
         return True
     if rounds_done < plan.minimum_rounds:
         return now_s < 2 * plan.time_limit_s
-    if any(workload.job.runs_bare for workload in plan.recipe.workloads):
-        trials_s *= 1 + BARE_SHARE
-    return now_s + trials_s <= plan.time_limit_s
+    return now_s + trials_s * (1 + BARE_SHARE * runs_bare(plan)) <= plan.time_limit_s
 
 
 def round_bytes(plan: Plan, result: Result, survivors: Collection[str]) -> float:
@@ -307,17 +306,15 @@ def round_bytes(plan: Plan, result: Result, survivors: Collection[str]) -> float
     return expected + (statistics.median(bare) if bare else 0.0)
 
 
-def affordable_rounds(
-    plan: Plan, result: Result, survivors: Collection[str], *, before_bytes: float = 0.0
-) -> int | None:
-    """How many more rounds fit into the write budget; None without a budget.
+def affordable_rounds(plan: Plan, result: Result, survivors: Collection[str], *, before_bytes: float = 0.0) -> float:
+    """How many more rounds fit into the write budget; infinity without a budget.
 
     `before_bytes`: written in trials before the run was resumed, which the budget does not include.
     """
     return _affordable(plan, round_bytes(plan, result, survivors), result.written_bytes - before_bytes)
 
 
-def _affordable(plan: Plan, round_bytes: float, written_bytes: float) -> int | None:
+def _affordable(plan: Plan, round_bytes: float, written_bytes: float) -> float:
     if plan.write_budget_bytes is None or not round_bytes:
-        return None
+        return math.inf
     return max(0, int((plan.write_budget_bytes - written_bytes) / round_bytes + ROUNDING))

@@ -117,19 +117,16 @@ class Job:
         return None
 
     @property
-    def leaves(self) -> Iterable[tuple[object, int]]:
-        """Names and sizes of the files it leaves behind; jobs that share files give the same name."""
+    def leaves(self) -> Iterable[tuple[str, int]]:
+        """Paths and sizes of the files that exist at the end: below `MOUNT`, or below `SCRATCH`, where they are created
+        once per run. Jobs that share files give the same path."""
         raise NotImplementedError
 
     @property
-    def scratch_files(self) -> Iterable[tuple[object, int]]:
-        """Names and sizes of files created once per run outside the candidates, in the scratch directory."""
-        return ()
-
-    @property
-    def works_on(self) -> object:
-        """Key of the files it works on: equal for jobs that reuse what an earlier one has created."""
-        return self
+    def works_on(self) -> str:
+        """Path of the files on the candidate that it works on, equal for jobs that reuse what an earlier one has
+        created; empty if there are none."""
+        return next((path for path, size in self.leaves if path.startswith("MOUNT/")), "")
 
     @property
     def counts(self) -> str:

@@ -1,4 +1,4 @@
-"""Conversion of lines of schema 1, written by earlier versions, to current events."""
+"""Conversion of lines written by earlier versions: of schema 1 to current events, and of jobs that exist no more."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ INSIDE = {
     "Doubt": (DoubtRaised, "doubt"),
 }
 """Former type of a line to the event that replaces it, and the event's field for the contents of the line."""
+FORMER_OPERATIONS = ("deliver", "git-status")
 
 
 def as_event(line: dict[str, Any], started: Mapping[str, Any]) -> dict[str, Any]:
@@ -23,6 +24,8 @@ def as_event(line: dict[str, Any], started: Mapping[str, Any]) -> dict[str, Any]
     `started` is the second line of the file, the start of the run.
     """
     former, at_s = line.get("type"), line.get("at_s", 0.0)
+    if former == RunStarted.__name__:
+        return {**line, "plan": with_former_jobs(line.get("plan"))}
     if former == "Ending":
         return {**line, "type": RunEnded.__name__}
     if former == "Resumption":
@@ -34,3 +37,16 @@ def as_event(line: dict[str, Any], started: Mapping[str, Any]) -> dict[str, Any]
     if kind is StepFailed:
         event["step"] = {"number": 0, "stage": "workload", "title": ""}
     return event
+
+
+def with_former_jobs(value: Any) -> Any:
+    """JSON values of a plan, in which jobs that this version does not have are of the engine `former`."""
+    if isinstance(value, list):
+        return [with_former_jobs(item) for item in value]
+    if not isinstance(value, dict):
+        return value
+    table = {key: with_former_jobs(item) for key, item in value.items()}
+    job = table.get("job")
+    if isinstance(job, dict) and job.get("operation") in FORMER_OPERATIONS:
+        table["engine"] = "former"
+    return table

@@ -49,7 +49,7 @@ def load(path: Path) -> Result:
         )  # fmt: skip
         raise UsageError(text, hint)
     with _line(where, 2):
-        data = parse_line(lines[1])
+        data = as_event(parse_line(lines[1]), {})
         started = _expected(RunStarted, data)
         _check_plan(started.plan)
     result = fold(Result(started.environment, started.plan), _events(where, data, started.plan, lines))

@@ -12,7 +12,7 @@ box.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from fswizard.disks.prepared import CandidateFailed, PreparedTarget
 from fswizard.engines import WorkloadContext, WorkloadDisturbed, WorkloadFailed, engine
@@ -45,59 +45,58 @@ async def take_look(plan: Plan, emitter: Emitter, workload: Workload, prepared: 
 
 async def choose_amounts(plan: Plan, prepared: PreparedTarget, emitter: Emitter) -> Mapping[str, Amount]:
     """Determine the amount of each workload with a time box, by name; the minimum amounts if the baseline fails."""
-    trees: defaultdict[object, list[Workload]] = defaultdict(list)
-    """Workloads by the tree that they work on. Workloads on one tree have the same amount, which fits each box and
-    reaches each minimum."""
+    trees: defaultdict[str, list[Workload]] = defaultdict(list)
+    """Workloads by the tree that they work on."""
+    amounts = {}
     for workload in plan.recipe.workloads:
         if workload.box_s:
             trees[workload.job.works_on].append(workload)
-    done = {each.name: Amount(each.least, each.box_s) for tree in trees.values() for each in tree}
+            amounts[workload.name] = Amount(workload.least, workload.box_s)
     emitter.trial = Trial(0, plan.baseline)
     try:
         async with prepared.open(plan.candidate(plan.baseline)) as context:
             for tree in trees.values():
-                enough, slowest = max(each.least for each in tree), None
-                for workload in tree:
-                    # Once one decides that the least is done, the others are not tried, and taken for as slow.
-                    took = slowest or await _measured(plan, workload, workload.least, context, emitter)
-                    done[workload.name] = took
-                    if len(tree) > 1 and _fitting(workload, took) <= enough:
-                        slowest = took
-                    elif len(tree) == 1 and took.seconds < workload.box_s / 2:  # much of so little is a program's start
-                        units = min(workload.job.units or 1, _fitting(workload, took))
-                        done[workload.name] = await _measured(plan, workload, units, context, emitter)
+                amounts.update(await _fitting(plan, tree, context, emitter))
     except PROBLEMS as problem:
         emitter.skipped(str(problem))
     emitter.trial = BEFORE_ROUNDS
-    amounts = {}
-    pace = 0.0
-    for tree in trees.values():
-        fitting = min(_fitting(each, done[each.name]) for each in tree)
-        for workload in tree:
-            units = min(workload.job.units or 1, max(fitting, *(each.least for each in tree), 1))
-            took = done[workload.name]
-            amounts[workload.name] = Amount(units, round(took.seconds * units / took.units, 3))
-            if workload.job.strain == "stream":
-                pace = pace or units / amounts[workload.name].seconds
+    streams = [each for each in plan.recipe.workloads if each.box_s and each.job.strain == "stream"]
     for workload in plan.recipe.workloads:
         job = workload.job
-        if pace and job.seconds and job.units:  # what goes on for a given time does so at the pace of the copy
+        if streams and job.seconds and job.units:  # what goes on for a given time does so at the pace of the copy
+            pace = amounts[streams[0].name].units / amounts[streams[0].name].seconds
             amounts[workload.name] = Amount(max(1, min(job.units, int(job.seconds * pace))), job.seconds)
     return amounts
 
 
-def _fitting(workload: Workload, done: Amount) -> int:
-    return int(done.units * workload.box_s / done.seconds)
+async def _fitting(
+    plan: Plan, tree: Sequence[Workload], context: WorkloadContext, emitter: Emitter
+) -> Mapping[str, Amount]:  # fmt: skip
+    """The amounts of workloads on one tree: the same for all, which fits each box and reaches each minimum."""
+    least, units = max(each.least for each in tree), min(each.job.units or 1 for each in tree)
+    unit_s: dict[str, float] = {}
+    for workload in tree:
+        tried, box_s = least, workload.box_s
+        took_s = await _measured(plan, workload, tried, context, emitter)
+        if len(tree) == 1 and took_s < box_s / 2:  # much of so little is a program's start
+            tried = min(units, int(tried * box_s / took_s))
+            took_s = await _measured(plan, workload, tried, context, emitter)
+        unit_s[workload.name] = took_s / tried
+        units = max(least, min(units, int(tried * box_s / took_s)))
+        if units == least:  # the others would not change that, and are taken for as slow
+            break
+    slowest_s = max(unit_s.values())
+    return {each.name: Amount(units, round(unit_s.get(each.name, slowest_s) * units, 3)) for each in tree}
 
 
 async def _measured(
     plan: Plan, workload: Workload, units: int, context: WorkloadContext, emitter: Emitter
-) -> Amount:  # fmt: skip
+) -> float:  # fmt: skip
     """The duration of `units` of a workload, until they are on the disk."""
     title = _("how fast this disk is: {workload}", workload=_(workload.title))
     emitter.begin("workload", title, workload=workload.name, expected_s=workload.box_s)
     figures = await _figures(plan, workload.job.scaled(units), context, emitter, workload.cut_s)
-    return Amount(units, figures.get(DURATION, workload.box_s))
+    return figures[DURATION]
 
 
 async def _figures(

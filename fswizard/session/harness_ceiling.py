@@ -69,5 +69,5 @@ def _limited(recipe: Recipe) -> Iterator[tuple[Workload, Job]]:
             job = replace(job, seconds=min(job.seconds, SECONDS))
         elif job.units is not None:
             job = job.scaled(min(job.units, UNITS))
-        if sum(size for _, size in (*job.scratch_files, *job.leaves)) <= most_bytes:
+        if sum(size for _, size in job.leaves) <= most_bytes:
             yield workload, job

@@ -9,6 +9,7 @@ from pathlib import Path
 from fswizard import results
 from fswizard.disks.choice import require_still_there
 from fswizard.disks.way import why_root
+from fswizard.engines.former import FormerJob
 from fswizard.errors import FswizardError, Missing, UsageError
 from fswizard.language import N_, _, in_english
 from fswizard.model.estimates import affordable_rounds, another_round_fits, as_before, round_bytes
@@ -53,6 +54,8 @@ def take_up(path: Path, *, time_limit_s: float | None = None, write_budget_bytes
             _("Wait until it ends, or stop it first."),
         )
     earlier = results.load(path)
+    if any(workload.engine == FormerJob.engine for workload in earlier.plan.recipe.workloads):
+        raise UsageError(_("This version of fswizard doesn't have all its tests."), _("Start a new run."))
     environment = earlier.environment
     if (environment.host, environment.processor) != (host.this.name(), host.this.processor()):
         raise UsageError(

@@ -27,7 +27,7 @@ from fswizard.model.recipe import Job, Recipe, Workload
 from tests.conftest import NEEDS
 from tests.loop.runs import result_of, short_session
 
-pytestmark = [getattr(pytest.mark, name) for name in ("root", "loop", "fio", "borg", "dpkg", "git", "rsync", "sqlite3")]
+pytestmark = [getattr(pytest.mark, name) for name in ("root", "loop", "fio", "borg", "dpkg", "rsync", "sqlite3")]
 
 MIB = 1 << 20
 IMAGE_BYTES = {"ext4": 128 * MIB, "xfs": 320 * MIB, "btrfs": 320 * MIB}
@@ -99,7 +99,7 @@ async def test_every_workload_of_every_recipe_yields_sane_figures(
     for workload in workloads:
         samples = [s for s in result.samples if s.candidate and s.workload == workload.name]
         figures = {sample.metric: sample.value for sample in samples}
-        syncs = isinstance(workload.job, FioJob) and workload.job.synced
+        syncs = isinstance(workload.job, FioJob) and workload.job.fdatasync
         expected = {metric.name for metric in workload.job.metrics if syncs or metric not in SYNCS}
         assert {*expected, *BESIDE} <= figures.keys(), workload.name
         assert [sample.metric for sample in samples if sample.primary] == [workload.metric.name]

@@ -27,7 +27,7 @@ RECIPE = writing("64M", "4M", 0.1, minutes=60, candidates=CANDIDATES)
 QUICK = writing("64M", "4M", 0.0, rw="write", minutes=60, candidates=CANDIDATES)
 """Over with one fio for each candidate, too soon for a sample of the bare device."""
 TWO_KINDS = writing("64M", "4M", 0.0, rw="write", candidates=("ext4", "ext2"))
-LASTING = writing("64M", "4M", 600.0, rw="write", minutes=60, candidates=CANDIDATES) + "fsync = 64\n"
+LASTING = writing("64M", "4M", 600.0, rw="write", minutes=60, candidates=CANDIDATES) + "fdatasync = 64\n"
 """Measures its first candidate until somebody ends it; with fsync nothing is measured on the bare device."""
 MUCH_BARE = "import fswizard.session.session; fswizard.session.session.BARE_SHARE = 100.0"
 """Script with which even so short a run takes a sample of the bare device."""

@@ -36,7 +36,7 @@ SHIPPED = (
 HEAD: dict[str, Any] = {"schema": 1, "name": "mine", "title": "Mine", "why": "A test.", "minutes": 3, "image": "2G"}
 HEAD["candidates"] = ["ext4", "xfs:noatime"]
 FIO: dict[str, Any] = {"name": "write", "title": "Write", "engine": "fio", "metric": "iops"}
-FIO.update(rw="randwrite", block="4K", size="256M", seconds=1.5, jobs=16, io_engine="psync", direct=False, fsync=8)
+FIO.update(rw="randwrite", block="4K", size="256M", seconds=1.5, jobs=16, io_engine="psync", direct=False, fdatasync=8)
 TREE: dict[str, Any] = {"name": "copy", "title": "Copy", "engine": "tree", "metric": "duration"}
 TREE.update(operation="copy", shape="mixed", files=100, total="10M")
 SERVER: dict[str, Any] = {"name": "serve", "title": "Serve", "engine": "fileserver", "metric": "append_latency"}
@@ -69,7 +69,7 @@ def test_a_recipe_says_what_is_measured() -> None:
     assert (recipe.name, recipe.minutes, recipe.image_bytes) == ("mine", 3.0, 2048 * MIB)
     assert recipe.candidates == ("ext4", "xfs:noatime")
     assert [workload.job for workload in recipe.workloads] == [
-        FioJob("randwrite", 4096, 256 * MIB, 1.5, jobs=16, io_engine="psync", direct=False, fsync=8),
+        FioJob("randwrite", 4096, 256 * MIB, 1.5, jobs=16, io_engine="psync", direct=False, fdatasync=8),
         TreeJob("copy", "mixed", 100, 10 * MIB),
         FileServerJob(4, 100, 65536, 4096, 2.0),
         BackupJob("second", 100, 10 * MIB),
@@ -124,7 +124,7 @@ def test_what_a_workload_before_made_is_not_made_again() -> None:
         ("minutes = nan\n" + toml(minutes=None), [": minutes: Expected `float` >= 0.1"]),
         ("a = " + "[" * 100_000, ["not TOML"]),
         ("#" * (1 << 20) + "#", ["over 1 MB"]),
-        (toml({**FIO, "metric": "sync_p99", "fsync": 0}), ["write: 'metric' must be one of throughput, iops"]),
+        (toml({**FIO, "metric": "sync_p99", "fdatasync": 0}), ["write: 'metric' must be one of throughput, iops"]),
     ],
 )
 def test_what_is_wrong_is_told_with_file_and_key(text: str, words: list[str]) -> None:

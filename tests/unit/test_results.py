@@ -14,6 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from fswizard.engines.tree import TreeJob
 from fswizard.errors import FswizardError, UsageError
 from fswizard.model import events
 from fswizard.model.analysis import Analysis
@@ -29,6 +30,7 @@ from fswizard.results import (
     state_directory,
 )
 from fswizard.results.reading import MAXIMUM_BYTES
+from fswizard.session import take_up
 from tests.builders import make_drive, make_plan, make_result, write_result
 
 FAILURE = Failure(2, "xfs", "write", "ENOSPC", "The volume was full.", "fio: No space left\nsecond line")
@@ -235,6 +237,20 @@ def test_a_file_of_an_earlier_version_is_read(state: Path) -> None:
     assert load(path) == stopped
     path.write_text(begin + "".join(f"{json.dumps(line)}\n" for line in OLD))
     assert load(path) == replace(stopped, outcome="killed", elapsed_s=6.0)
+
+
+def test_a_result_with_work_that_exists_no_more_is_read_and_not_resumed(state: Path) -> None:
+    path, plan = new_path(RESULT.plan), RESULT.plan
+    job = TreeJob("find", "source", 100, 1 << 20)
+    workload = replace(plan.recipe.workloads[0], engine="tree", job=job)
+    plan = replace(plan, recipe=replace(plan.recipe, workloads=(workload,)))
+    with closing(ResultWriter(path)) as writer:
+        writer.write(RunStarted(0.0, plan, RESULT.environment))
+    path.write_text(path.read_text().replace('"operation":"find"', '"operation":"git-status"'))
+    (read,) = load(path).plan.recipe.workloads
+    assert (read.engine, read.title) == ("former", workload.title)
+    with pytest.raises(UsageError, match="doesn't have all its tests"):
+        take_up(path)
 
 
 @pytest.mark.parametrize("name", ["", "missing", "/dev/zero", "x\0", "pipe"])

@@ -72,7 +72,7 @@ def test_a_small_btrfs_is_doubted_but_for_a_large_file_that_needs_little_metadat
     assert ("small-btrfs:noatime" in codes(made)) is doubted
 
 
-SYNCED = make_workload("log", job=FioJob("write", 4096, 64 << 20, fsync=1))
+SYNCED = make_workload("log", job=FioJob("write", 4096, 64 << 20, fdatasync=1))
 
 
 @pytest.mark.parametrize(

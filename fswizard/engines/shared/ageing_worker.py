@@ -56,7 +56,7 @@ class Ageing:
         self.files: list[File] = []
         """Complete files, oldest first."""
         self.growing: list[File] = []
-        self.written = self.synced = self.made = self.deleted = 0
+        self.written = self.synced = self.made = 0
         self.largest = int(LARGEST_SHARE * self._space()[0])
 
     def run(self) -> None:
@@ -132,7 +132,6 @@ class Ageing:
         number = young if self.dice.random() < YOUNG_DIE else len(self.files)
         file = self.files.pop(len(self.files) - 1 - self.dice.randrange(number))
         os.unlink(file.path)
-        self.deleted += 1
         return file.size
 
     def _sync(self) -> None:
@@ -140,9 +139,7 @@ class Ageing:
         if libc.syncfs(self.root):
             raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
         self.synced = self.written
-        whole, free = self._space()
-        progress = {"fraction": min(1.0, self.written / self.write_bytes), "made": self.made, "deleted": self.deleted}
-        print(json.dumps({**progress, "full": round(1 - free / whole, 3)}), flush=True)
+        print(json.dumps({"fraction": min(1.0, self.written / self.write_bytes)}), flush=True)
 
 
 if __name__ == "__main__":

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol
 
 from fswizard.language import _
@@ -86,24 +85,6 @@ def forget_cell(laid_out: set[str], scratch: str) -> None:
     laid_out.intersection_update([path for path in laid_out if path.startswith(f"{scratch}/")])
 
 
-@dataclass(frozen=True, slots=True)
-class BareSample:
-    """A measurement on a device without a filesystem; the fields are those of fio."""
-
-    rw: str
-    block_bytes: int
-    size_bytes: int
-    """Used part of the device, from its start."""
-    io_bytes: int
-    """Limit of bytes read and written, after which it ends even before its time is up."""
-    milliseconds: int
-    depth: int
-    jobs: int
-    io_engine: str
-    direct: bool
-    seed: int
-
-
 class BareDevice(Protocol):
     """A device without a filesystem."""
 
@@ -112,6 +93,6 @@ class BareDevice(Protocol):
         """Kernel names, as in `WorkloadContext.devices`."""
         ...
 
-    async def start(self, sample: BareSample) -> Process:
-        """Start fio, which prints JSON as in a workload."""
+    async def start(self, command: Callable[[str], tuple[str, ...]], written_bytes: int) -> Process:
+        """Start the program of `command`, which gets a path of the device and writes at most `written_bytes`."""
         ...

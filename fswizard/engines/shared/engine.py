@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import errno
-import json
 import os
-from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
+from collections.abc import AsyncIterator, Iterable, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import partial
 
 from fswizard.engines.shared.context import BareDevice, WorkloadContext, WorkloadFailed
-from fswizard.engines.shared.programs import Done, JsonLines, Work, carry_out, failure, succeed, syncing, worker
+from fswizard.engines.shared.programs import Done, JsonLines, Work, carry_out, succeed, syncing, worker
 from fswizard.errors import Refused
 from fswizard.language import _
 from fswizard.model.metrics import BYTES_WRITTEN, PREALLOCATION_TIME, SHARE_DONE, WORST_STALL
@@ -90,7 +89,9 @@ class Engine(Job):
     @property
     def cost(self) -> Cost:
         planned = self._planned
-        before = [work for files in planned.needs for work in files.works]
+        # Files in the scratch directory are created once for all rounds.
+        on_candidate = (files for files in planned.needs if files.path.startswith("MOUNT/"))
+        before = [work for files in on_candidate for work in files.works]
         return Cost(
             prepare_s=sum(work.seconds for work in before),
             measure_s=sum(work.seconds for work in planned.works),
@@ -103,25 +104,11 @@ class Engine(Job):
         """Time limit of each program, far beyond the worst stall of a shingled disk, which takes more than a minute."""
         return 180.0 + 40 * (self.cost.measure_s + self.cost.prepare_s)
 
-    def _files(self) -> Iterator[Files]:
-        """All files that exist at the end, at paths below `MOUNT` and `SCRATCH`."""
+    @property
+    def leaves(self) -> list[tuple[str, int]]:
         planned = self._planned
-        yield from planned.needs
-        if planned.makes:
-            yield planned.makes
-
-    @property
-    def leaves(self) -> Iterable[tuple[object, int]]:
-        return [(files.path, files.size_bytes) for files in self._files() if files.path.startswith("MOUNT/")]
-
-    @property
-    def scratch_files(self) -> Iterable[tuple[object, int]]:
-        return [(files.path, files.size_bytes) for files in self._files() if files.path.startswith("SCRATCH/")]
-
-    @property
-    def works_on(self) -> object:
-        on_candidate = (files for files in self._files() if files.path.startswith("MOUNT/"))
-        return next((self if files.recreate else files.path for files in on_candidate), self)
+        files = (*planned.needs, planned.makes) if planned.makes else planned.needs
+        return [(each.path, each.size_bytes) for each in files]
 
     def commands(self) -> tuple[PlannedCommand, ...]:
         """The programs that will run, in order, with the placeholders `MOUNT`, `SCRATCH` and `SEED`."""
@@ -146,15 +133,16 @@ class Engine(Job):
         """
         self.write_inputs(context.scratch, seed)
         timed = self.timed(context.directory, context.scratch, str(seed % (1 << 31)))
+        makes = timed.makes.path if timed.makes else ""
         step = partial(carry_out, context=context, emit=emit, limit_s=self.limit_s)
-        missing = [files for files in timed.needs if files.recreate or files.path not in context.laid_out]
         made, done = list[Done](), list[Done]()
-        for files in missing:
-            async with making(context, files.path):
-                made += [await step(work) for work in files.works]
+        for files in timed.needs:
+            if files.recreate or files.path not in context.laid_out:
+                async with making(context, files.path):
+                    made += [await step(work) for work in files.works]
         if timed.warm_up is not None:
             await step(timed.warm_up)
-        async with making(context, timed.makes.path if timed.makes else ""):
+        async with making(context, makes):
             if self.fill_percent:
                 await fill(context, self.fill_percent, emit)
             if timed.reads:
@@ -165,31 +153,32 @@ class Engine(Job):
             for work in timed.measured(context.directory):
                 limited = not (work.is_sync or self.direct)
                 done.append(await step(work, measured=True, limited=limited, cut_s=cut_s))
-            share = min(each.share for each in done)
-            for figure in self.figures([_extrapolated(each, share) for each in done]):
-                emit(replace(figure, value=share * figure.value) if figure.metric == BYTES_WRITTEN else figure)
+        share = share_done(done)
+        for figure in self.figures(done):
+            emit(replace(figure, value=share * figure.value) if figure.metric == BYTES_WRITTEN else figure)
         if PREALLOCATION_TIME in self.metrics:
             emit(Measured(PREALLOCATION_TIME, duration_s(made)))
         if WORST_STALL in self.metrics:
             emit(Measured(WORST_STALL, max(each.worst_stall_s for each in done)))
         if share < 1:
             emit(Measured(SHARE_DONE, share))
-        if timed.makes and (share < 1 or timed.makes.path.startswith(f"{context.scratch}/")):
-            await remove(context, timed.makes.path)
+        if makes and (share < 1 or makes.startswith(f"{context.scratch}/")):
+            await remove(context, makes)
 
 
-def _extrapolated(done: Done, share: float) -> Done:
-    """Result of a program that was stopped after `share` of its work, extrapolated to the whole work."""
-    finished = done.finished
-    return done._replace(finished=replace(finished, wall_s=finished.wall_s / share, cpu_s=finished.cpu_s / share))
+def share_done(done: Iterable[Done]) -> float:
+    """Completed share of the work; below 1 if a program was stopped."""
+    return min(each.share for each in done)
 
 
-def duration_s(done: Iterable[Done]) -> float:
-    return sum(each.finished.wall_s for each in done)
+def duration_s(done: Sequence[Done]) -> float:
+    """Duration of programs, extrapolated to the whole work."""
+    return sum(each.finished.wall_s for each in done) / share_done(done)
 
 
-def cpu_s(done: Iterable[Done]) -> float:
-    return sum(each.finished.cpu_s for each in done)
+def cpu_s(done: Sequence[Done]) -> float:
+    """CPU time of programs, extrapolated to the whole work."""
+    return sum(each.finished.cpu_s for each in done) / share_done(done)
 
 
 @asynccontextmanager
@@ -262,9 +251,10 @@ async def cached_share(context: WorkloadContext) -> float | None:
     None if O_DIRECT is refused. Raises WorkloadFailed if nothing can be written at all.
     """
     argv = worker("direct", context.scratch, context.directory, *context.devices)
-    finished = await succeed(context, argv, limit_s=300.0)
-    answer = json.loads(finished.stdout)
-    error = answer.get("error", 0)
-    if error not in (0, errno.EINVAL):
-        raise failure(finished, error)
-    return None if error else float(answer["cached"])
+    try:
+        finished = await succeed(context, argv, limit_s=300.0)
+    except WorkloadFailed as failed:
+        if os.strerror(errno.EINVAL) in failed.details:
+            return None
+        raise
+    return float(finished.stdout)

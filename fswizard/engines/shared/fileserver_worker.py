@@ -124,42 +124,32 @@ def fill(directory: str, percent: int) -> None:
 
 
 class Worker:
-    """One process. `shared` is memory read by the parent: number of operations done, and worst latency in
-    nanoseconds."""
+    """One process. `done` is memory read by the parent, with the number of operations of each process."""
 
-    def __init__(self, number: int, options: Options, shared: memoryview, content: memoryview) -> None:
-        self.options, self.shared, self.content = options, shared, content
+    def __init__(self, number: int, options: Options, done: memoryview, content: memoryview) -> None:
+        self.number, self.options, self.done, self.content = number, options, done, content
         self.dice = random.Random(f"{options.seed} {number}")
         self.buffer = bytearray(IO_BYTES)
         mine = range(number, options.files, options.workers)
         self.paths = {file: options.path(file) for file in mine}
         self.present = [file for file in mine if options.exists_at_first(file)]
         self.absent = [file for file in mine if not options.exists_at_first(file)]
-        self.operation = "create"
-        self.buckets: dict[str, Counter[int]] = {name: Counter() for name in NAMES}
-        self.sums_ns = dict.fromkeys(NAMES, 0)
-        self.worst_ns = dict.fromkeys(NAMES, 0)
+        self.buckets = Counter[int]()
+        self.totals = {name: [0, 0, 0] for name in NAMES}
+        """Count, sum and worst of the latencies of each operation, in nanoseconds."""
         self.written = 0
 
     def work(self, deadline_ns: int, parent: int) -> dict[str, Any]:
         """Loop until the deadline: eleven operations, in filebench's order, stopping between them when the time is
         up."""
         steps = (self.create, self.append, self.read, self.delete, self.stat)
-        try:
-            while time.monotonic_ns() < deadline_ns and os.getppid() == parent:
-                for step in steps:
-                    step()
-                    if time.monotonic_ns() >= deadline_ns:
-                        break
-        except OSError as error:
-            return {"error": error.errno or errno.EIO, "operation": self.operation}
-        return {
-            "ended_ns": time.monotonic_ns(),
-            "written": self.written,
-            "buckets": self.buckets,
-            "sums_ns": self.sums_ns,
-            "worst_ns": self.worst_ns,
-        }
+        while time.monotonic_ns() < deadline_ns and os.getppid() == parent:
+            for step in steps:
+                step()
+                if time.monotonic_ns() >= deadline_ns:
+                    break
+        ended_ns = time.monotonic_ns()
+        return {"ended_ns": ended_ns, "written": self.written, "buckets": self.buckets, "totals": self.totals}
 
     def create(self) -> None:
         number = self.take(self.absent)
@@ -205,120 +195,92 @@ class Worker:
 
     def timed(self, operation: str, call: Any, *arguments: Any) -> Any:
         """Run one operation and count it."""
-        self.operation = operation
         started_ns = time.monotonic_ns()
         answer = call(*arguments)
         passed_ns = time.monotonic_ns() - started_ns
-        self.buckets[operation][int(math.log2(passed_ns or 1) * BUCKETS_IN_OCTAVE)] += 1
-        self.sums_ns[operation] += passed_ns
-        if passed_ns > self.worst_ns[operation]:
-            self.worst_ns[operation] = passed_ns
-            self.shared[1] = max(self.shared[1], passed_ns)
-        self.shared[0] += 1
+        self.buckets[int(math.log2(passed_ns or 1) * BUCKETS_IN_OCTAVE)] += 1
+        totals = self.totals[operation]
+        totals[0] += 1
+        totals[1] += passed_ns
+        totals[2] = max(totals[2], passed_ns)
+        self.done[self.number] += 1
         return answer
 
 
-def run(options: Options) -> int:
+def run(options: Options) -> None:
     """Start the workers simultaneously, and print their progress and then their figures.
 
     If one of them fails or is killed, the others are stopped, too.
     """
     fork = get_context("fork")
-    shared = memoryview(fork.RawArray("q", 2 * options.workers)).cast("B").cast("q")
-    content, parent = noise(options.seed), os.getpid()
+    done = memoryview(fork.RawArray("q", options.workers)).cast("B").cast("q")
+    content, parent, start = noise(options.seed), os.getpid(), fork.Event()
 
-    def work(number: int, pipe: connection.Connection) -> None:
-        worker = Worker(number, options, shared[2 * number : 2 * number + 2], content)
-        pipe.send("ready")
-        pipe.recv()
+    def work(worker: Worker, pipe: connection.Connection) -> None:
+        start.wait()
         pipe.send(worker.work(time.monotonic_ns() + int(options.seconds * 1e9), parent))
 
-    workers = {}
-    for number in range(options.workers):
+    processes = {}
+    for worker in [Worker(number, options, done, content) for number in range(options.workers)]:
         pipe, theirs = fork.Pipe()
-        workers[pipe] = fork.Process(target=work, args=(number, theirs), daemon=True)
-        workers[pipe].start()
+        processes[pipe] = fork.Process(target=work, args=(worker, theirs), daemon=True)
+        processes[pipe].start()
         theirs.close()  # so that its end shows when the worker is gone
-    results = list[dict[str, Any]]()
-    try:
-        for pipe in workers:
-            pipe.recv()
-        start_ns = time.monotonic_ns()
-        for pipe in workers:
-            pipe.send("go")
-        left, done, at_s = list(workers), 0, 0.0
-        while left:
-            ended = connection.wait(left, EMIT_S)
-            for pipe in [each for each in left if each in ended]:
+    start_ns = time.monotonic_ns()
+    start.set()
+    results, left, before, at_s = list[dict[str, Any]](), list(processes), 0, 0.0
+    while left:
+        ended = connection.wait(left, EMIT_S)
+        for pipe in [each for each in left if each in ended]:
+            try:
                 results.append(pipe.recv())
-                left.remove(pipe)
-                if "error" in results[-1]:
-                    emit(**results[-1])
-                    return 1
-            now, now_s = sum(shared[0::2]), (time.monotonic_ns() - start_ns) / 1e9
-            if not ended:
-                fraction, rate = min(1.0, now_s / options.seconds), (now - done) / (now_s - at_s)
-                emit(fraction=fraction, rate=rate, worst_s=max(shared[1::2]) / 1e9)
-            done, at_s = now, now_s
-    except (EOFError, ConnectionError):
-        workers[pipe].join()
-        sys.exit(f"a worker was killed by signal {-(workers[pipe].exitcode or 0)}")
+            except (EOFError, ConnectionError):
+                processes[pipe].join()
+                exit_code = processes[pipe].exitcode or 0
+                sys.exit(f"a worker was killed by signal {-exit_code}" if exit_code < 0 else "a worker failed")
+            left.remove(pipe)
+        now, now_s = sum(done), (time.monotonic_ns() - start_ns) / 1e9
+        if not ended:
+            emit(fraction=min(1.0, now_s / options.seconds), rate=(now - before) / (now_s - at_s))
+        before, at_s = now, now_s
     emit(**merged(results, start_ns))
-    return 0
 
 
 def merged(results: list[dict[str, Any]], start_ns: int) -> dict[str, object]:
     """The combined figures of all workers."""
-    sums_ns, worst_ns, buckets = Counter[str](), dict[str, int](), dict[str, Counter[int]]()
+    by_operation = {}
     for name in NAMES:
-        sums_ns[name] = sum(result["sums_ns"][name] for result in results)
-        worst_ns[name] = max(result["worst_ns"][name] for result in results)
-        buckets[name] = sum((result["buckets"][name] for result in results), Counter[int]())
-    everything = sum(buckets.values(), Counter[int]())
+        counts, sums_ns, worst_ns = zip(*(result["totals"][name] for result in results))
+        by_operation[name] = (sum(counts), sum(sums_ns) / 1e9 / max(1, sum(counts)), max(worst_ns) / 1e9)
+    buckets = sum((result["buckets"] for result in results), Counter[int]())
+    worst_s = max(figures[2] for figures in by_operation.values())
     return {
         "elapsed_s": (max(result["ended_ns"] for result in results) - start_ns) / 1e9,
-        "operations": everything.total(),
+        "operations": buckets.total(),
         "bytes_written": sum(result["written"] for result in results),
-        "all": summary(sums_ns.total(), max(worst_ns.values()), everything),
-        "by_operation": {name: summary(sums_ns[name], worst_ns[name], buckets[name]) for name in NAMES},
-    }
-
-
-def summary(sum_ns: int, worst_ns: int, buckets: Counter[int]) -> dict[str, float]:
-    """Count, and latencies in seconds."""
-    count = buckets.total()
-    return {
-        "count": count,
-        "mean_s": sum_ns / count / 1e9 if count else 0.0,
-        "median_s": min(percentile(buckets, 0.5), worst_ns) / 1e9,
-        "p99_s": min(percentile(buckets, 0.99), worst_ns) / 1e9,
-        "worst_s": worst_ns / 1e9,
+        "latencies_s": (*(min(percentile(buckets, share), worst_s) for share in (0.5, 0.99)), worst_s),
+        "by_operation": by_operation,
     }
 
 
 def percentile(buckets: Counter[int], share: float) -> float:
-    """Centre of the bucket that contains the percentile, in nanoseconds."""
+    """Centre of the bucket that contains the percentile, in seconds."""
     wanted, seen = share * buckets.total(), 0
     for bucket, count in sorted(buckets.items()):
         seen += count
         if seen >= wanted:
-            return float(2 ** ((bucket + 0.5) / BUCKETS_IN_OCTAVE))
+            return float(2 ** ((bucket + 0.5) / BUCKETS_IN_OCTAVE)) / 1e9
     return 0.0
 
 
-def main(what: str, *arguments: str) -> int:
-    try:
-        if what == "fill":
-            fill(arguments[0], int(arguments[1]))
-        elif what == "run":
-            return run(Options(*arguments))
-        else:
-            prepare(Options(*arguments))
-    except OSError as error:
-        emit(error=error.errno, operation=what)
-        return 1
-    return 0
+def main(what: str, *arguments: str) -> None:
+    if what == "fill":
+        fill(arguments[0], int(arguments[1]))
+    elif what == "run":
+        run(Options(*arguments))
+    else:
+        prepare(Options(*arguments))
 
 
 if __name__ == "__main__":
-    sys.exit(main(*sys.argv[1:]))
+    main(*sys.argv[1:])

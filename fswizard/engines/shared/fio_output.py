@@ -2,94 +2,87 @@
 
 from __future__ import annotations
 
-import codecs
 import json
-from collections.abc import Mapping
-from operator import add
+import statistics
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
 from typing import Any, NamedTuple
 
-MOST_TEXT = 4 << 20
-"""Maximum number of characters of output searched for the end of an object."""
-
-
-class Counts(NamedTuple):
-    """Totals of reads, writes or syncs since fio started; latencies are from submission to completion."""
-
-    io_bytes: float = 0
-    operations: float = 0
-    bytes_per_s: float = 0
-    iops: float = 0
-    median_s: float = 0
-    p99_s: float = 0
-    p999_s: float = 0
-    worst_s: float = 0
-
-    @classmethod
-    def of(cls, side: Mapping[str, Any]) -> Counts:
-        latency = side["lat_ns"]
-        worst = latency.get("max", 0)
-        # Older versions have percentiles of `clat_ns` instead.
-        percentiles = latency.get("percentile") or side.get("clat_ns", {}).get("percentile", {})
-        # They are bins some percent wide, whose middle may lie beyond the worst value.
-        shares = [min(percentiles.get(name, 0), worst) for name in ("50.000000", "99.000000", "99.900000")]
-        return cls(
-            side.get("io_bytes", 0),
-            side.get("total_ios") or latency.get("N", 0),  # of syncs, some versions count only the latter
-            side.get("bw_bytes", 0),
-            side.get("iops", 0),
-            *(nanoseconds / 1e9 for nanoseconds in (*shares, worst)),
-        )
+PERCENTILES = ("50.000000", "99.000000", "99.900000")
 
 
 class Figures(NamedTuple):
-    """One object of fio's output: all jobs together (`--group_reporting`)."""
+    """Totals of all jobs since fio started; latencies are from submission to completion, of the slower of reads and
+    writes."""
 
     at_s: float
     """Time by fio's clock."""
     error: int
     """errno of the first job that failed, or 0."""
-    read: Counts
-    write: Counts
-    sync: Counts
-    """Totals of fsync and fdatasync, which transfer no bytes."""
+    io_bytes: int
+    written_bytes: int
+    operations: int
+    bytes_per_s: float
+    iops: float
+    median_s: float
+    p99_s: float
+    worst_s: float
+    syncs_s: Sequence[float]
+    """PERCENTILES of fsync and fdatasync; zeros without any."""
 
-    @property
-    def all(self) -> Counts:
-        """Reads and writes together; latencies are those of the slower."""
-        return Counts(*map(add, self.read[:4], self.write[:4]), *map(max, self.read[4:], self.write[4:]))
+
+def figures(dump: Mapping[str, Any]) -> Figures:
+    """The figures of one object of the output of fio with `--group_reporting`."""
+    job = dump["jobs"][0]
+    sides = (job["read"], job["write"])
+    median_s, p99_s, _ = map(max, zip(*(_latencies(side) for side in sides)))
+    return Figures(
+        at_s=dump["timestamp_ms"] / 1e3,
+        error=next((each["error"] for each in dump["jobs"] if each["error"]), 0),
+        io_bytes=sum(side["io_bytes"] for side in sides),
+        written_bytes=job["write"]["io_bytes"],
+        operations=sum(side["total_ios"] for side in sides),
+        bytes_per_s=sum(side["bw_bytes"] for side in sides),
+        iops=sum(side["iops"] for side in sides),
+        median_s=median_s,
+        p99_s=p99_s,
+        worst_s=max(side["lat_ns"]["max"] for side in sides) / 1e9,
+        syncs_s=_latencies(job["sync"]),
+    )
 
 
-def figures(dump: Any) -> Figures | None:
-    """The figures of one object of fio's output (3.16 and later); None if it is something else."""
-    try:
-        job = dump["jobs"][0]
-        sides = (Counts.of(job[name]) if name in job else Counts() for name in ("read", "write", "sync"))
-        errors = [each.get("error", 0) for each in dump["jobs"]]
-        return Figures(dump["timestamp_ms"] / 1e3, next(filter(None, errors), 0), *sides)
-    except (AttributeError, KeyError, IndexError, TypeError):
-        return None
+def _latencies(side: Mapping[str, Any]) -> list[float]:
+    latency = side["lat_ns"]
+    percentiles = latency.get("percentile", {})
+    # They are bins some percent wide, whose middle may lie beyond the worst value.
+    return [min(percentiles.get(name, 0), latency["max"]) / 1e9 for name in PERCENTILES]
 
 
 class DumpReader:
-    """Extracts the JSON objects from a stream of bytes."""
+    """Extracts the JSON objects from a stream of bytes. fio prints the braces of each on lines of their own."""
 
     def __init__(self) -> None:
-        self._bytes = codecs.getincrementaldecoder("utf-8")("replace")
-        self._json = json.JSONDecoder(strict=False)  # fio repeats file names as they are
-        self._text = ""
+        self._lines: list[bytes] = []
+        self._begun = b""
 
-    def feed(self, chunk: bytes) -> list[Any]:
+    def feed(self, chunk: bytes) -> Iterator[Any]:
         """The objects completed by `chunk`, without the text between them."""
-        self._text = (self._text + self._bytes.decode(chunk))[-MOST_TEXT:]
-        dumps = []
-        while (start := self._text.find("{")) >= 0:
-            try:
-                dump, end = self._json.raw_decode(self._text, start)
-                dumps.append(dump)
-            except (ValueError, RecursionError):
-                # Either not whole yet, or a brace in a message: then fio's next object stands at a line's start.
-                end = self._text.find("\n{", start) + 1
-                if end == 0:
-                    break
-            self._text = self._text[end:]
-        return dumps
+        *lines, self._begun = (self._begun + chunk).split(b"\n")
+        for line in lines:
+            if line == b"{":
+                self._lines = []
+            self._lines.append(line)
+            if line == b"}":
+                text = b"\n".join(self._lines).decode(errors="replace")
+                yield json.loads(text, strict=False)  # file names are printed as they are
+
+
+def rates_by_second(history: Sequence[Figures]) -> list[float]:
+    """Bytes read and written in each second of a run, by fio's clock."""
+    seconds: defaultdict[int, list[float]] = defaultdict(list)
+    for one, other in pairwise(history):
+        if other.at_s > one.at_s:
+            rate = (other.io_bytes - one.io_bytes) / (other.at_s - one.at_s)
+            seconds[int(other.at_s - history[0].at_s)].append(rate)
+    return [statistics.fmean(seconds[second]) for second in sorted(seconds)]

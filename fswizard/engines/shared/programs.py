@@ -22,7 +22,7 @@ from fswizard.model.recipe import Job
 from fswizard.model.units import duration_text
 from fswizard.progress.workload_events import Doing, Emit, Progress, Ran
 from fswizard.system import clock
-from fswizard.system.block_stats import Counters, counters
+from fswizard.system.block_stats import counters
 from fswizard.system.process import SENT, Finished, Process, is_stopped
 
 POLL_S = 0.25
@@ -44,8 +44,6 @@ class Reader:
         self.emit = emit
         self.answer: Any = None
         """Last output of the program."""
-        self.error = 0
-        """errno reported by the program, or 0."""
 
     def feed(self, chunk: bytes) -> None:
         raise NotImplementedError
@@ -53,13 +51,13 @@ class Reader:
     def check(self, finished: Finished) -> None:
         """Raise the error that corresponds to a failure of the program."""
         if finished.exit_code != 0:
-            raise failure(finished, self.error)
+            raise failure(finished)
 
 
 class JsonLines(Reader):
     """Parses the output of a worker: one JSON object per line; the last one is the answer.
 
-    `fraction`, `rate` (per second) and `worst_s` are progress; `error` is an errno.
+    `fraction`, `rate` (per second) and `worst_s` are progress.
     """
 
     _begun = b""
@@ -68,7 +66,6 @@ class JsonLines(Reader):
         *lines, self._begun = (self._begun + chunk).split(b"\n")
         for line in lines:
             self.answer = json.loads(line)
-            self.error = self.answer.get("error") or 0
             if "fraction" in self.answer:
                 get = self.answer.get
                 self.emit(Progress(get("fraction"), get("rate"), "1/s", None, get("worst_s")))
@@ -138,9 +135,10 @@ async def carry_out(
     Raises WorkloadFailed if it fails. A program with measurable progress is stopped after `cut_s`, unless that is 0.
     """
     emit(Doing(work.text, measured))
-    meter, reader = _Meter(work, context.devices, emit, cut_s), work.reader and work.reader(emit)
+    meter = _Meter(work, context.devices, emit, cut_s)
     process = await _start(context, work.argv, env=work.env, limited=limited)
-    if reader:
+    if work.reader:
+        reader = work.reader(emit)
         finished = await watch(process, work.argv, limit_s=limit_s, output=reader.feed)
         emit(Ran(finished))
         reader.check(finished)
@@ -273,19 +271,21 @@ class _Meter:
         self._work, self._devices, self._emit, self._cut_s = work, devices, emit, cut_s
         self._began_s = self._at_s = self._active_s = clock.monotonic()
         self._fraction, self._counted = 0.0, counters(*devices)
-        self._activity: Counters | int | None = None
+        self._activity: object = None
 
     def tick(self, pid: int) -> bool:
         """Emit the current progress; True if the program has to be stopped."""
         work, fraction, counted, now_s = self._work, self._fraction, counters(*self._devices), clock.monotonic()
         # A program goes forward while it uses the processor; the sync, while the devices do anything.
-        activity = counted if work.is_sync else _running_ns(pid)
+        activity: object = counted
+        with suppress(OSError, ValueError):
+            if not work.is_sync:
+                activity = Path(f"/proc/{pid}/schedstat").read_text().split()[0]
+            if work.share_done:
+                fraction = min(1.0, max(fraction, work.share_done(pid)))
         if activity is None or activity != self._activity:
             self._activity, self._active_s = activity, now_s
         self.worst_stall_s = max(self.worst_stall_s, now_s - self._active_s)
-        if work.share_done:
-            with suppress(OSError, ValueError):
-                fraction = min(1.0, max(fraction, work.share_done(pid)))
         passed_s = max(now_s - self._at_s, 1e-3)
         rate = None
         if work.whole:
@@ -297,12 +297,3 @@ class _Meter:
         if fraction and self._cut_s and now_s - self._began_s >= self._cut_s:
             self.share = fraction
         return self.share < 1
-
-
-def _running_ns(pid: int) -> int | None:
-    """CPU time of the threads of a process in nanoseconds, or None if unknown."""
-    try:
-        tasks = [path.read_text() for path in Path(f"/proc/{pid}/task").glob("*/schedstat")]
-    except OSError:  # a thread has just ended
-        return None
-    return sum(int(task.split()[0]) for task in tasks) if tasks else None

@@ -2,12 +2,11 @@
 
     tree_worker.py make SHAPE FILES TOTAL_BYTES DIRECTORY [CHANGED_EVERY]
     tree_worker.py packages SHAPE FILES TOTAL_BYTES DIRECTORY
-    tree_worker.py deliver SHAPE FILES TOTAL_BYTES DIRECTORY
     tree_worker.py read SHAPE FILES TOTAL_BYTES DIRECTORY SEED
 
-`make` writes the tree, `packages` writes it for dpkg-deb; `deliver` delivers each file as a message into a Maildir,
-several at a time; `read` reads the tree in random order, like the start of programs. With CHANGED_EVERY the content of
-every n-th file begins differently. The program prints its duration in seconds, without the start of the interpreter.
+`make` writes the tree, `packages` writes it for dpkg-deb; `read` reads the tree in random order, like the start of
+programs. With CHANGED_EVERY the content of every n-th file begins differently. The program prints its duration in
+seconds, without the start of the interpreter.
 
 SHAPE is `small-files`, `mixed`, `video`, or the path of a JSON file with `sizes`, `random_shares`, `directories`,
 `files_in_directory` and `depths`, as in a recipe's table `tree`. The tree has those sizes, that share of incompressible
@@ -25,7 +24,6 @@ import random
 import sys
 import time
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 SEED = 8_000_002
@@ -43,8 +41,6 @@ ENDINGS = {"mixed": ("c", "txt", "jpg", "bin"), "video": ("mkv",)}
 PACKAGE_FILES = 20
 """Files in a package: half of the 942 packages of a Debian 12 have 18 files and directories or fewer."""
 CONTROL = "Package: {name}\nVersion: 1\nArchitecture: all\nMaintainer: fswizard\nDescription: files\n"
-DELIVERIES_AT_ONCE = 16
-"""The number of threads of filebench's `varmail`."""
 
 
 class Tree:
@@ -93,29 +89,6 @@ class Tree:
                 with open(f"{package}/DEBIAN/control", "w") as control:
                     control.write(CONTROL.format(name=name))
             content.make(f"{package}/{path}", size, share)
-
-    def deliver(self, directory: str) -> None:
-        """Deliver every file of the tree, in random order, into its folder: written, synced, then linked to the
-        directory that readers watch, as Postfix does (src/local/maildir.c and src/global/mail_copy.c)."""
-        content, messages = Content(), list(self.entries)
-        random.Random(SEED).shuffle(messages)
-        for folder in {os.path.dirname(path) for path, _, _ in messages}:
-            for part in ("tmp", "new", "cur"):
-                os.makedirs(f"{directory}/{folder}/{part}", exist_ok=True)
-
-        def one(message: tuple[str, int, float]) -> None:
-            path, size, share = message
-            folder, name = os.path.split(f"{directory}/{path}")
-            tmp = f"{folder}/tmp/{name}"
-            descriptor = os.open(tmp, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
-            content.write(descriptor, size, share)
-            os.fsync(descriptor)
-            os.close(descriptor)
-            os.link(tmp, f"{folder}/new/{name}")
-            os.unlink(tmp)
-
-        with ThreadPoolExecutor(DELIVERIES_AT_ONCE) as pool:
-            list(pool.map(one, messages))  # which raises their errors
 
     def read(self, directory: str, seed: int) -> None:
         """Read every file of the tree whole, in an order determined by the seed."""
@@ -205,21 +178,18 @@ class Content:
 
     def make(self, path: str, size: int, share: float, first: random.Random | None = None) -> None:
         """Create a file and its directory; `first` selects different bytes for its first write."""
-        os.makedirs(os.path.dirname(path), exist_ok=True)
-        with open(path, "wb", buffering=0) as file:
-            self.write(file.fileno(), size, share, first)
-
-    def write(self, descriptor: int, size: int, share: float, first: random.Random | None = None) -> None:
         share = round(share * SHARES) / SHARES
         if share not in self._pools:
             self._pools[share] = _pool(share)
         pool, left = self._pools[share], size
-        while left:
-            length = min(left, WRITE_BYTES)
-            start = self.dice.randrange(len(pool) - length)
-            if first and left == size:
-                start = first.randrange(len(pool) - length)
-            left -= os.write(descriptor, pool[start : start + length])
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with open(path, "wb", buffering=0) as file:
+            while left:
+                length = min(left, WRITE_BYTES)
+                start = self.dice.randrange(len(pool) - length)
+                if first and left == size:
+                    start = first.randrange(len(pool) - length)
+                left -= file.write(pool[start : start + length])
 
 
 def _pool(share: float) -> memoryview:
@@ -236,10 +206,7 @@ def _pool(share: float) -> memoryview:
 def main(what: str, shape: str, files: str, total_bytes: str, directory: str, *more: str) -> None:
     began_s = time.monotonic()
     tree = Tree(shape, int(files), int(total_bytes))
-    try:
-        getattr(tree, what)(directory, *map(int, more))
-    except OSError as error:
-        sys.exit(f"tree_worker: {error}")
+    getattr(tree, what)(directory, *map(int, more))
     print(time.monotonic() - began_s)
 
 

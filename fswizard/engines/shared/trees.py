@@ -6,7 +6,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache
 from importlib import resources
 from pathlib import Path
@@ -142,7 +142,7 @@ class TreeEngine(Engine):
         return Files(path, self.tree_bytes, (self._making(path, scratch, text),))
 
     def source(self, path: str, scratch: str, *more: str) -> Files:
-        """A tree outside the candidate, created once per run."""
+        """A tree outside the candidate."""
         return self.outside(path, scratch, self._making(path, scratch, _("making the source"), *more))
 
     def _making(self, path: str, scratch: str, text: str, *more: str) -> Work:
@@ -150,13 +150,9 @@ class TreeEngine(Engine):
         return self.work(argv, text, "wchar", files_per_s=FILES_MADE_PER_S, written_bytes=self.tree_bytes)
 
     def outside(self, path: str, scratch: str, *making: Work, copies: int = 1) -> Files:
-        """Files created in `scratch`, and synced, so that its disk has no pending writes later.
-
-        They cost a candidate nothing, as they are created once for all rounds.
-        """
+        """Files created in `scratch`, once per run, and synced, so that its disk has no pending writes later."""
         syncing = Work(("sync", "--file-system", scratch), _("until it is on its disk"))
-        free = (replace(work, seconds=0.0, written_bytes=0) for work in making)
-        return Files(path, copies * self.tree_bytes, (*free, syncing))
+        return Files(path, copies * self.tree_bytes, (*making, syncing))
 
     def into_memory(self, path: str) -> Work:
         """The program that reads a directory's files into memory."""
