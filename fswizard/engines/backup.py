@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Annotated, Literal
 
-from fswizard.engines.shared.context import TIB, WorkloadFailed
+from fswizard.engines.shared.context import TIB
 from fswizard.engines.shared.engine import Files, Timed
 from fswizard.engines.shared.programs import Done, Work
 from fswizard.engines.shared.trees import LEFT_BY_COMPRESSION, TreeEngine
@@ -55,7 +55,7 @@ class BackupJob(TreeEngine):
             # borg cuts into pieces, hashes and compresses 6,000 files and 350 MB a second.
             work = self.work(
                 ("borg", "create", "--json", f"{repository}::{archive}", source.path),
-                _("backing up {files}", files=self.counted_files), "rchar",
+                _("backing up {files}", files=self.counted_files), "read_chars",
                 files_per_s=6_000, bytes_per_s=350e6, env=env,
                 written_bytes=int(self.total_bytes * LEFT_BY_COMPRESSION * share),
             )  # fmt: skip
@@ -74,11 +74,7 @@ class BackupJob(TreeEngine):
 
     def figures(self, done: Sequence[Done]) -> Iterator[Measured]:
         """Figures in which the bytes written are those that borg reports as stored in its repository."""
-        try:
-            stored = json.loads(done[0].finished.stdout)["archive"]["stats"]["deduplicated_size"]
-        except (ValueError, KeyError, TypeError) as error:
-            output = done[0].finished.output
-            raise WorkloadFailed("program", _("borg did not report what it stored."), output) from error
+        stored = json.loads(done[0].finished.stdout)["archive"]["stats"]["deduplicated_size"]
         for figure in TreeEngine.figures(self, done):
             yield Measured(BYTES_WRITTEN, stored) if figure.metric == BYTES_WRITTEN else figure
 

@@ -52,7 +52,7 @@ class RsyncJob(TreeEngine):
             needs = replace(self.on_candidate(source, scratch), recreate=True)
             bytes_per_s, written_bytes = SEQUENTIAL_BYTES_PER_S / 2, self.files * INODE_BYTES
         work = self.work(
-            ("rsync", "--archive", f"{source}/", copy), _("copying {files}", files=self.counted_files), "wchar",
+            ("rsync", "--archive", f"{source}/", copy), _("copying {files}", files=self.counted_files), "write_chars",
             files_per_s=FILES_COPIED_PER_S, bytes_per_s=bytes_per_s, written_bytes=written_bytes,
         )  # fmt: skip
         makes = Files(copy, self.tree_bytes, (work,))

@@ -6,10 +6,11 @@ import errno
 import os
 import random
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any, Literal
+
+import psutil
 
 from fswizard.engines.shared.engine import Engine, Files, Timed, cpu_s, duration_s
 from fswizard.engines.shared.programs import Done, Work
@@ -143,11 +144,9 @@ def share_read(script: str) -> Callable[[int], float]:
     """Progress of a process in reading its script; reads of its database do not count."""
 
     def share_done(pid: int) -> float:
-        for link in Path(f"/proc/{pid}/fd").iterdir():
-            with suppress(FileNotFoundError):  # closed meanwhile
-                if os.readlink(link) == script:
-                    position = Path(f"/proc/{pid}/fdinfo/{link.name}").read_text().split()[1]
-                    return int(position) / os.path.getsize(script)
+        for file in psutil.Process(pid).open_files():
+            if file.path == script:
+                return file.position / os.path.getsize(script)
         return 0.0
 
     return share_done

@@ -141,7 +141,7 @@ class Operation:
     """Whether it deletes its input tree."""
     reads = True
     """Whether it reads files on the candidate."""
-    counter: ClassVar[Literal["", "rchar", "wchar"]] = ""
+    counter: ClassVar[Literal["", "read_chars", "write_chars"]] = ""
     """Field of /proc/PID/io that shows its progress."""
     times_itself = False
     files_per_s: ClassVar[float]
@@ -194,7 +194,7 @@ class Operation:
 class Copy(Operation):
     """A copy within the candidate, which shares no blocks with its source."""
 
-    doing, counter = N_("copying {files}"), "wchar"
+    doing, counter = N_("copying {files}"), "write_chars"
     makes, writes = "-copy", True
     files_per_s, file_bytes = FILES_COPIED_PER_S, METADATA_BYTES
     bytes_per_s = SEQUENTIAL_BYTES_PER_S / 2  # read and written
@@ -225,7 +225,7 @@ class CopyOnto(Copy):
 class Unpack(Operation):
     """Extraction of an archive that is in memory."""
 
-    doing, counter = N_("unpacking {files}"), "wchar"
+    doing, counter = N_("unpacking {files}"), "write_chars"
     makes, writes, reads = "-unpacked", True, False
     files_per_s, file_bytes = 25_000, METADATA_BYTES
 
@@ -235,14 +235,14 @@ class Unpack(Operation):
     def needs(self) -> tuple[Files, ...]:
         job, archive = self.job, f"{self.source}.tar"
         argv = ("tar", "--create", "--sort=name", f"--file={archive}", f"--directory={self.source}", ".")
-        packing = job.work(argv, _("packing {files}", files=job.counted_files), "wchar")
+        packing = job.work(argv, _("packing {files}", files=job.counted_files), "write_chars")
         source = job.source(self.source, self.scratch)
         # One sync for both: on a hard disk each takes a second.
         return replace(source, works=source.works[:1]), job.outside(archive, self.scratch, packing)
 
     def warm_up(self) -> Work:
         argv = ("cp", f"{self.source}.tar", "/dev/null")
-        return self.job.work(argv, _("reading the archive into memory"), "rchar")
+        return self.job.work(argv, _("reading the archive into memory"), "read_chars")
 
 
 class Install(Operation):
@@ -261,7 +261,7 @@ class Install(Operation):
     def works(self) -> tuple[Work, ...]:
         job = self.job
         # Two processes hand on, as archives, what a third one writes.
-        done = counted("wchar", job.total_bytes + 2 * (job.total_bytes + job.files * TAR_BYTES))
+        done = counted("write_chars", job.total_bytes + 2 * (job.total_bytes + job.files * TAR_BYTES))
         database = Work(("mkdir", "--parents", f"{self.path}/var/lib/dpkg"), _("an empty database"))
         return database, self.work(share_done=done, whole=job.total_bytes, env={"HOME": self.path})
 
@@ -272,7 +272,7 @@ class Install(Operation):
         each = ("-exec", "dpkg-deb", "-Znone", "--build", "{}", debs, ";")
         text = _("writing {files}", files=job.counted_files)
         works = (
-            job.work(job.worker("packages", trees, self.scratch), text, "wchar"),
+            job.work(job.worker("packages", trees, self.scratch), text, "write_chars"),
             Work(("mkdir", debs), _("their directory")),
             Work(("find", trees, "-mindepth", "1", "-maxdepth", "1", *each), _("packing them")),
         )
@@ -304,7 +304,7 @@ class Read(Operation):
 
     doing, strain = N_("reading {files}"), "read"
     on: ClassVar[type[Operation] | None] = Unpack
-    counter, times_itself = "rchar", True
+    counter, times_itself = "read_chars", True
     files_per_s = 6_000
 
     def argv(self) -> tuple[str, ...]:
@@ -338,7 +338,7 @@ class Pack(Operation):
     """Creation of an archive of the unpacked files on the candidate."""
 
     doing, strain, on = N_("packing {files}"), "read", Unpack
-    makes, writes, counter = ".tar", True, "wchar"
+    makes, writes, counter = ".tar", True, "write_chars"
     files_per_s, file_bytes = 6_000, TAR_BYTES
 
     def argv(self) -> tuple[str, ...]:
@@ -365,7 +365,7 @@ class Find(Du):
     def works(self) -> tuple[Work, ...]:
         # The bytes that it writes to /dev/null show its progress.
         files = self.job.files
-        return (self.work(share_done=counted("wchar", files * LINE_BYTES), whole=files, unit="1/s"),)
+        return (self.work(share_done=counted("write_chars", files * LINE_BYTES), whole=files, unit="1/s"),)
 
 
 OPERATIONS: dict[TreeOperation, type[Operation]] = {

@@ -11,44 +11,38 @@ As root: python -m tests.long.truth hdd quick --times 1,4 --rounds 4 --image 8G
 from __future__ import annotations
 
 import argparse
+import asyncio
 import math
-import subprocess
-import sys
 import tempfile
-from collections.abc import Sequence
-from dataclasses import fields, replace
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from statistics import fmean
-from typing import Any, get_args
+from typing import get_args
 
-from fswizard import recipes, results
+from fswizard import recipes
 from fswizard.engines.sqlite import SqliteJob
 from fswizard.engines.tree import TreeJob
 from fswizard.model.analysis import Ratio
-from fswizard.model.keys import key_of
 from fswizard.model.metrics import DURATION
-from fswizard.model.recipe import Job, Recipe
+from fswizard.model.recipe import Job, Recipe, Workload
 from fswizard.model.result import Result
+from fswizard.model.units import parse_size
 from fswizard.stats import analyse
 from tests.long.simulated import real_time
+from tests.loop.runs import result_of, session_in, short_plan
+
+TEN_HOURS_S = 36_000.0
 
 
-def at_amounts(recipe: Recipe, times: Sequence[int], image: str) -> str:
-    """A recipe file with each test that has a box, at these multiples of its amount, those of one multiple in turn."""
-    lines = ["schema = 1", 'name = "truth"', 'title = "Truth"', 'why = "Brief and long"', "minutes = 600"]
-    lines.append(f'image = "{image}"')
-    for factor in times:
-        for workload in recipe.workloads:
-            if not workload.box_s:
-                continue
-            name, job = f"{workload.name}-x{factor}", times_as_much(workload.task, factor)
-            table = {
-                "name": name, "title": name, "engine": workload.engine, "metric": workload.metric.name,
-                "weight": workload.weight, **{key_of(field.name): getattr(job, field.name) for field in fields(job)},
-            }  # fmt: skip
-            table.pop("own", None)
-            lines += ["[[workload]]", *(f"{key} = {_toml(value)}" for key, value in table.items())]
-    return "\n".join(lines)
+def at_amounts(workloads: Iterable[Workload], times: Sequence[int]) -> tuple[Workload, ...]:
+    """Each test that has a box, at these multiples of its amount, those of one multiple in turn."""
+    boxed = [workload for workload in workloads if workload.box_s]
+    return tuple(
+        replace(each, name=f"{each.name}-x{factor}", job=times_as_much(each.task, factor), box_s=0.0, amount=None)
+        for factor in times
+        for each in boxed
+    )
 
 
 def times_as_much(job: Job, factor: int) -> Job:
@@ -58,10 +52,6 @@ def times_as_much(job: Job, factor: int) -> Job:
     assert isinstance(job, TreeJob)
     files = job.files if job.files == 1 else factor * job.files
     return replace(job, files=files, total_bytes=factor * job.total_bytes)
-
-
-def _toml(value: Any) -> str:
-    return f'"{value}"' if isinstance(value, str) else str(value)
 
 
 def table(result: Result, times: Sequence[int]) -> str:
@@ -95,24 +85,19 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=4)
     parser.add_argument("--image", default="8G", help="size of the scratch image")
     options = parser.parse_args()
-    times = [int(word) for word in options.times.split(",")]
-    candidates = recipes.find(options.recipe).candidates
+    times, recipe = [int(word) for word in options.times.split(",")], recipes.find(options.recipe)
     with tempfile.TemporaryDirectory(dir="/var/tmp") as name, real_time.host(options.model, 14 << 30, Path(name)) as at:
-        directory = Path(name)
-        found = _run(options.recipe, directory / "found.jsonl", f"image:@{at}", candidates, 1)
-        path = directory / "truth.toml"
-        path.write_text(at_amounts(found.plan.recipe, times, options.image))
-        target = f"image:{options.image}@{at}"
-        print(table(_run(str(path), directory / "truth.jsonl", target, candidates, options.rounds), times))
+        found = _run(Path(at), Path(name, "found"), recipe, 1).plan.recipe
+        workloads = at_amounts(found.workloads, times)
+        both = replace(found, workloads=workloads, image_bytes=parse_size(options.image))
+        print(table(_run(Path(at), Path(name, "both"), both, options.rounds), times))
 
 
-def _run(recipe: str, result: Path, target: str, candidates: Sequence[str], rounds: int) -> Result:
-    command = [
-        sys.executable, "-m", "fswizard", "run", recipe, "--rounds", f"{rounds}..{rounds}", "--time", "10h",
-        "--candidates", "; ".join(candidates), "--target", target, "--output", str(result),
-    ]  # fmt: skip
-    subprocess.run(command, check=True)
-    return results.load(result)
+def _run(host: Path, directory: Path, recipe: Recipe, rounds: int) -> Result:
+    """Measure in an image on `host`; the result is kept in `directory`, on another disk."""
+    directory.mkdir()
+    plan = short_plan(host, "; ".join(recipe.candidates), recipe, rounds, time_limit_s=TEN_HOURS_S)
+    return asyncio.run(result_of(session_in(directory, plan)))
 
 
 if __name__ == "__main__":

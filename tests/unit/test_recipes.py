@@ -90,8 +90,9 @@ def test_what_a_workload_before_made_is_not_made_again() -> None:
     first, second = workloads_of(reading, {**reading, "name": "again"})
     assert (first.writes_bytes, second.writes_bytes) == (256 * MIB, 0)
     assert first.seconds > second.seconds
-    filled = {**SERVER, "fill": 80}
-    empty, most, more = workloads_of(SERVER, {**filled, "name": "most"}, {**filled, "name": "more", "fill": 90})
+    onto = {**TREE, "operation": "copy-onto"}
+    fuller = ({**onto, "name": f"at-{percent}", "fill": percent} for percent in (80, 90))
+    empty, most, more = workloads_of(onto, *fuller)
     assert most.writes_bytes - empty.writes_bytes == 2048 * MIB * 80 // 100
     assert more.writes_bytes - empty.writes_bytes == 2048 * MIB * 10 // 100
     first, second = workloads_of({**BACKUP, "name": "first", "archive": "first"}, BACKUP)

@@ -37,7 +37,7 @@ from fswizard.errors import OutOfMemory, Refused
 from fswizard.model.codec import from_json
 from fswizard.model.recipe import Job
 from fswizard.progress.workload_events import Doing, Measured, Progress, WorkloadEvent
-from fswizard.system.process import Finished, is_stopped
+from fswizard.system.process import Finished
 from tests.fakes.clock import SimulatedClock
 from tests.fakes.local_context import LocalContext, figures_of
 from tests.loop.machine_state import wait_until
@@ -161,12 +161,6 @@ async def test_a_copy_is_true_made_anew_each_time_and_deleted(context: LocalCont
     assert programs == ["python3", "cp", "sync", "rm", "sync", "cp", "sync", "rm", "cp", "sync"]
 
 
-async def test_what_was_copied_onto_the_disk_is_read_back(context: LocalContext) -> None:
-    measured = await figures_of(TreeJob("read-back", "photos", 6, MIB), context)
-    assert measured["bytes_written"] == 0
-    assert Path(context.started[-2]._argv[0]).name == "python3"
-
-
 @pytest.mark.parametrize(
     "job",
     [
@@ -288,20 +282,6 @@ async def test_a_program_that_is_stopped_or_waits_for_one_is_ended_at_once(
         await task
     assert (caught.value.program, caught.value.signal) == ("sh", "")
     assert not Path(f"/proc/{pid}").exists()
-
-
-def test_a_program_counts_as_stopped_while_what_waits_for_its_end_is() -> None:
-    """Its time would be too long."""
-    with subprocess.Popen(("sh", "-c", "sleep 1000; true")) as outer:
-        inner = child(outer.pid)
-        try:
-            assert not is_stopped(inner)
-            outer.send_signal(signal.SIGSTOP)
-            wait_until(lambda: is_stopped(inner), 60, "the kernel has stopped it")
-        finally:
-            outer.kill()
-            os.kill(inner, signal.SIGKILL)
-    assert not is_stopped(outer.pid), "it has ended"
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])

@@ -15,6 +15,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePath
 from typing import Any, Literal, NamedTuple
 
+import psutil
+
 from fswizard.engines.shared.context import WorkloadContext, WorkloadDisturbed, WorkloadFailed
 from fswizard.errors import OutOfMemory
 from fswizard.language import _
@@ -25,6 +27,8 @@ from fswizard.system import clock
 from fswizard.system.block_stats import counters
 from fswizard.system.process import SENT, Finished, Process, is_stopped
 
+Counter = Literal["read_chars", "write_chars"]
+"""What psutil counts of a process: bytes that it read or wrote, wherever."""
 POLL_S = 0.25
 BLAMED_ERRORS = (errno.ENOSPC, errno.EIO, errno.EROFS)
 """Errors of a filesystem or its device, as opposed to a program that was called incorrectly."""
@@ -83,8 +87,7 @@ class Work:
     written_bytes: int = 0
     """Expected bytes written to the candidate."""
     share_done: Callable[[int], float] | None = None
-    """Computes the progress from the PID; None if unknown. Raises OSError if the process has ended or its /proc is
-    unreadable."""
+    """Computes the progress from the PID; None if unknown. Raises psutil.Error if that can't be read."""
     whole: float = 0.0
     """Bytes or files of the whole work; 0 to show the disk's rate instead."""
     unit: Literal["B/s", "1/s"] = "B/s"
@@ -116,12 +119,11 @@ def syncing(directory: str) -> Work:
     return Work(("sync", "--file-system", directory), _("until it is on the disk"))
 
 
-def counted(counter: Literal["rchar", "wchar"], total_bytes: int) -> Callable[[int], float]:
-    """The share of `total_bytes` that a process has read (`rchar`) or written (`wchar`), by proc_pid_io(5)."""
+def counted(counter: Counter, total_bytes: int) -> Callable[[int], float]:
+    """The share of `total_bytes` that a process has read or written so far."""
 
     def share_done(pid: int) -> float:
-        counts = dict(line.split(": ") for line in Path(f"/proc/{pid}/io").read_text().splitlines())
-        return int(counts[counter]) / total_bytes
+        return float(getattr(psutil.Process(pid).io_counters(), counter)) / total_bytes
 
     return share_done
 
@@ -278,7 +280,7 @@ class _Meter:
         work, fraction, counted, now_s = self._work, self._fraction, counters(*self._devices), clock.monotonic()
         # A program goes forward while it uses the processor; the sync, while the devices do anything.
         activity: object = counted
-        with suppress(OSError, ValueError):
+        with suppress(OSError, psutil.Error):
             if not work.is_sync:
                 activity = Path(f"/proc/{pid}/schedstat").read_text().split()[0]
             if work.share_done:

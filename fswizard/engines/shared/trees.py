@@ -121,7 +121,7 @@ class TreeEngine(Engine):
         return f"{scratch}/{self.tree_name}.json"
 
     def work(
-        self, argv: Sequence[str], text: str, counter: Literal["", "rchar", "wchar"] = "", *,
+        self, argv: Sequence[str], text: str, counter: Literal["", "read_chars", "write_chars"] = "", *,
         files_per_s: float = math.inf, bytes_per_s: float = SEQUENTIAL_BYTES_PER_S, written_bytes: int = 0,
         **more: Any,
     ) -> Work:  # fmt: skip
@@ -147,7 +147,7 @@ class TreeEngine(Engine):
 
     def _making(self, path: str, scratch: str, text: str, *more: str) -> Work:
         argv = self.worker("make", path, scratch, *more)
-        return self.work(argv, text, "wchar", files_per_s=FILES_MADE_PER_S, written_bytes=self.tree_bytes)
+        return self.work(argv, text, "write_chars", files_per_s=FILES_MADE_PER_S, written_bytes=self.tree_bytes)
 
     def outside(self, path: str, scratch: str, *making: Work, copies: int = 1) -> Files:
         """Files created in `scratch`, once per run, and synced, so that its disk has no pending writes later."""
@@ -158,7 +158,7 @@ class TreeEngine(Engine):
         """The program that reads a directory's files into memory."""
         # With /dev/null as its file tar would not read.
         argv = ("tar", "--create", "--file=/dev/zero", f"--directory={path}", ".")
-        return self.work(argv, _("reading the source into memory"), "rchar")
+        return self.work(argv, _("reading the source into memory"), "read_chars")
 
     def figures(self, done: Sequence[Done]) -> Iterator[Measured]:
         yield Measured(DURATION, duration_s(done))
