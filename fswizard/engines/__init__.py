@@ -17,7 +17,7 @@ needs nothing else. `fsync.py` is a short example; `Job` in `model/recipe.py` de
 
 Try it with a recipe of one workload, `fswizard run ./mine.toml --rounds 2..2 --target image:300M@/var/tmp`. Add a small
 job to `JOBS` in `tests/unit/test_workload_programs.py` and run that. If a shipped recipe uses the
-engine, extend `small` in `tests/loop/test_workload_matrix.py`, which makes its jobs small, and run that as root.
+engine, extend `SMALL` in `tests/loop/test_workload_matrix.py`, which makes its jobs small, and run that as root.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from __future__ import annotations
 import importlib
 import pkgutil
 
+from fswizard.engines.former import FormerJob
 from fswizard.engines.shared.context import (
     BareDevice,
     WorkloadContext,
@@ -38,7 +39,7 @@ from fswizard.engines.shared.trees import TreeShape
 from fswizard.model.recipe import Job, PlannedCommand, Program
 
 __all__ = [
-    "BareDevice", "Engine", "TreeShape", "WorkloadContext", "WorkloadDisturbed", "WorkloadFailed", "age",
+    "BareDevice", "Engine", "FormerJob", "TreeShape", "WorkloadContext", "WorkloadDisturbed", "WorkloadFailed", "age",
     "cached_share", "engine", "forget_cell", "planned_age", "programs", "require_unkilled",
 ]  # fmt: skip
 

@@ -113,7 +113,7 @@ class FioJob(Engine):
         path = f"{directory}/fio-{binary_size_text(self.size_bytes)}{'-allocated' if self.allocated else ''}"
         work = self._work(path, scratch, seed, self._text)
         if self.rw in ("write", "randwrite") and not self.seconds and self.jobs == 1:  # it makes a new file itself
-            return Timed((work,), makes=Files(path, self.size_bytes, (work,)), syncs=False)
+            return Timed((work,), makes=Files(path, self.size_bytes), syncs=False)
         text = _("preparing a file of {size}", size=size_text(self.size_bytes))
         # Its content does not compress.
         layout = FioJob("write", MIB, self.size_bytes, depth=4, direct=self.direct)._work(path, scratch, seed, text)
@@ -142,44 +142,31 @@ class FioJob(Engine):
 
     def _command(self, path: str, seed: str, limit_bytes: int = 0) -> tuple[str, ...]:
         """With `limit_bytes`, for a bare device: it ends after so many bytes, even before its time is up."""
-        options: dict[str, object] = {
-            "name": self.rw,
-            "filename": path.replace("\\", "\\\\").replace(":", "\\:"),
-            "rw": self.rw,
-            "bs": self.block_bytes,
-            "size": self.size_bytes,
-            "ioengine": self.io_engine,
-            "iodepth": self.depth,
-            "numjobs": self.jobs,
-            "direct": int(self.direct),
-            "randrepeat": 0,  # else fio ignores the seed
-            "randseed": seed,
-            "fallocate": "none",
-            "thread": None,
-            "group_reporting": None,
-            "clat_percentiles": 0,
-            "lat_percentiles": 1,
-            "output-format": "json",
-            "status-interval": "250ms",
-        }
-        if limit_bytes:
-            options["io_size"] = limit_bytes // self.jobs
-            options["invalidate"] = 0
-        elif self.seconds:
-            options["time_based"] = None
+        escaped = path.replace("\\", "\\\\").replace(":", "\\:")
+        argv = ["fio", f"--name={self.rw}", f"--filename={escaped}"]
+        # With randrepeat fio would ignore the seed.
+        argv += (
+            f"--rw={self.rw} --bs={self.block_bytes} --size={self.size_bytes} --ioengine={self.io_engine} "
+            f"--iodepth={self.depth} --numjobs={self.jobs} --direct={self.direct:d} --randrepeat=0 --randseed={seed} "
+            "--fallocate=none --thread --group_reporting --clat_percentiles=0 --lat_percentiles=1 "
+            "--output-format=json --status-interval=250ms"
+        ).split()
         if self.seconds:
-            options["runtime"] = f"{round(self.seconds * 1000)}ms"
+            argv.append(f"--runtime={round(self.seconds * 1000)}ms")
+        if limit_bytes:
+            argv += [f"--io_size={limit_bytes // self.jobs}", "--invalidate=0"]
+        elif self.seconds:
+            argv.append("--time_based")
         if self.writes:
-            options["end_fsync"] = 1
+            argv.append("--end_fsync=1")
         if not self.direct:
-            options["fadvise_hint"] = 0  # programs seldom advise the kernel how they read
+            argv.append("--fadvise_hint=0")  # programs seldom advise the kernel how they read
         if self.fdatasync:
-            options["fdatasync"] = self.fdatasync
+            argv.append(f"--fdatasync={self.fdatasync}")
         # Blocks below 128 KiB would repeat within the extents that a filesystem compresses.
         if self.writes and not (self.direct and self.block_bytes >= 128 << 10):
-            options["refill_buffers"] = None
-        arguments = (f"--{name}" if value is None else f"--{name}={value}" for name, value in options.items())
-        return ("fio", *arguments)
+            argv.append("--refill_buffers")
+        return tuple(argv)
 
     def figures(self, done: Sequence[Done]) -> Iterator[Measured]:
         history: list[Figures] = done[0].answer

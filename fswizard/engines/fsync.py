@@ -45,7 +45,7 @@ class FsyncJob(Engine):
         argv = worker("fsync", scratch, path, self.total_bytes, f"{self.seconds:g}")
         text = _("saving while a large file is written")
         work = Work(argv, text, self.seconds, self.total_bytes, reader=JsonLines)
-        makes = Files(path, min(self.total_bytes, LARGEST) + MIB, (work,))
+        makes = Files(path, min(self.total_bytes, LARGEST) + MIB)
         return Timed((work,), makes=makes, reads=False)
 
     def figures(self, done: Sequence[Done]) -> Iterator[Measured]:

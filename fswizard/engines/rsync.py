@@ -55,5 +55,5 @@ class RsyncJob(TreeEngine):
             ("rsync", "--archive", f"{source}/", copy), _("copying {files}", files=self.counted_files), "write_chars",
             files_per_s=FILES_COPIED_PER_S, bytes_per_s=bytes_per_s, written_bytes=written_bytes,
         )  # fmt: skip
-        makes = Files(copy, self.tree_bytes, (work,))
-        return Timed((work,), (needs,), self.into_memory(source) if self.writes else None, makes)
+        warm_up = self.into_memory(source) if self.writes else None
+        return Timed((work,), (needs,), warm_up, Files(copy, self.tree_bytes))

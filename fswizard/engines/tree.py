@@ -186,7 +186,7 @@ class Operation:
         return None
 
     def timed(self) -> Timed:
-        makes = Files(self.path, self.job.tree_bytes, self.works()) if self.makes else None
+        makes = Files(self.path, self.job.tree_bytes) if self.makes else None
         deletes = self.there if self.deletes else ""
         return Timed(self.works(), self.needs(), self.warm_up(), makes, deletes, self.reads)
 

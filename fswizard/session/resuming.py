@@ -9,7 +9,7 @@ from pathlib import Path
 from fswizard import results
 from fswizard.disks.choice import require_still_there
 from fswizard.disks.way import why_root
-from fswizard.engines.former import FormerJob
+from fswizard.engines import FormerJob
 from fswizard.errors import FswizardError, Missing, UsageError
 from fswizard.language import N_, _, in_english
 from fswizard.model.estimates import affordable_rounds, another_round_fits, as_before, round_bytes

@@ -12,7 +12,6 @@ from fswizard.engines import WorkloadFailed
 from fswizard.engines.backup import BackupJob
 from fswizard.engines.fileserver import FileServerJob
 from fswizard.engines.fio import FioJob
-from fswizard.engines.overflow import OverflowJob
 from fswizard.engines.rsync import RsyncJob
 from fswizard.engines.sqlite import SqliteJob
 from fswizard.engines.tree import TreeJob
@@ -49,7 +48,7 @@ async def failure_of(job: Job, context: LoopContext) -> WorkloadFailed:
 
 MARKS = {"install": "dpkg", "backup": "borg", "rsync": "rsync", "sqlite": "sqlite3"}
 OTHERS = ("xfs", "btrfs")
-JOBS = ("large-file", "laid-out", "tree", "archive", "file-server", "nearly-full", "overflow", *MARKS)
+JOBS = ("large-file", "laid-out", "tree", "file-server", "nearly-full", *MARKS)
 CASES = [pytest.param(job, "ext4", marks=[getattr(pytest.mark, MARKS[job])] if job in MARKS else []) for job in JOBS]
 CASES += [pytest.param("install", name, marks=[pytest.mark.dpkg, getattr(pytest.mark, name)]) for name in OTHERS]
 """All on ext4, and one that syncs each of its files on the others."""
@@ -65,11 +64,9 @@ async def test_a_full_filesystem_is_a_failure_and_leaves_no_half_made_files(job:
         "large-file": FioJob("write", MIB, most, depth=4),
         "laid-out": FioJob("randread", 4096, most, seconds=1),
         "tree": TreeJob("copy", "mixed", 20, half),
-        "archive": TreeJob("tar", "mixed", 20, half),
         "install": TreeJob("install", "mixed", 20, most),
         "file-server": FileServerJob(2, 100, size_bytes // 50, 4096, 1),
         "nearly-full": TreeJob("copy-onto", "mixed", 20, size_bytes // 8, fill_percent=95),
-        "overflow": OverflowJob(most, seconds=1),
         "backup": BackupJob("first", 20, 3 * size_bytes),
         "rsync": RsyncJob("onto", "mixed", 20, most),
         "sqlite": SqliteJob("wal", 100),

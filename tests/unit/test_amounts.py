@@ -147,7 +147,7 @@ class Endless(Engine):
     def timed(self, directory: str, scratch: str, seed: str) -> Timed:
         text = f"mkdir {directory}/made; exec sleep 1000"
         work = Work(("sh", "-c", text), "going on", seconds=1.0, share_done=lambda pid: 0.25, whole=1.0)
-        return Timed((work,), makes=Files(f"{directory}/made", 0, (work,)), reads=False)
+        return Timed((work,), makes=Files(f"{directory}/made", 0), reads=False)
 
     def figures(self, done: Any) -> Any:
         yield Measured(DURATION, duration_s(done))

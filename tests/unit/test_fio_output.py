@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fswizard.engines.fio import FioJob
-from fswizard.engines.shared.fio_output import DumpReader, Figures, figures
+from fswizard.engines.shared.fio_output import DumpReader, figures
 from fswizard.engines.shared.programs import Done
 from fswizard.system.process import Finished
 
@@ -59,17 +59,14 @@ def test_figures_are_totals_with_latencies_of_the_slower_and_the_first_error() -
     assert figures(one).error == 28
 
 
-@pytest.mark.parametrize(
-    ("rates", "late"), [([100.0] * 5 + [70.0] * 4 + [40.0] * 4, 0.4), ([100.0] * 8, None), ([0.0] * 12, None)]
-)
+@pytest.mark.parametrize(("rates", "late"), [([100] * 4 + [70] * 3 + [40] * 5, 0.4), ([100] * 7, None)])
 def test_the_late_rate_is_that_of_the_last_third_to_the_first_of_three_seconds_or_more(
-    rates: list[float], late: float | None
+    rates: list[int], late: float | None
 ) -> None:
     """fio prints four figures a second, and the last ones count the final fsync."""
-    history, last = list[Figures](), figures(dump(0))
-    for number, rate in enumerate((*rates, 0.0)):
-        last = last._replace(at_s=number / 4, io_bytes=last.io_bytes + int(rate / 4))
-        history.append(last)
+    written = [0, *itertools.accumulate(rates)]
+    one = figures(dump(0))
+    history = [one._replace(at_s=number / 4, io_bytes=sofar) for number, sofar in enumerate((*written, 10**9))]
     job, finished = FioJob("write", 4096, MIB, seconds=3), Finished(("fio",), 0, b"", b"", 3.0)
     measured = {each.metric.name: each.value for each in job.figures([Done(finished, answer=history)])}
     assert measured.get("late_rate") == late

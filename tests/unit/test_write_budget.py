@@ -56,7 +56,7 @@ def test_what_was_chosen_goes_before_what_is_usual_which_cuts_no_recipe_short(tm
     heavy = replace(WRITES, workloads=(replace(WRITES.workloads[0], writes_bytes=40 * GB),))
     made = plan(tmp_path, recipe=heavy)
     assert made.write_budget_bytes == round(1.25 * made.writes_bytes) > 200 * GB
-    with pytest.raises(UsageError, match=r"One round writes about 8\d\.\d GB, and the write budget is 50\.0 GB"):
+    with pytest.raises(UsageError, match=r"One round writes about 9\d\.\d GB, and the write budget is 50\.0 GB"):
         plan(tmp_path, recipe=heavy, write_budget_bytes=50 * GB)
 
 

@@ -28,7 +28,7 @@ class Files:
     path: str
     size_bytes: int
     """Space that they take."""
-    works: tuple[Work, ...]
+    works: tuple[Work, ...] = ()
     recreate: bool = False
     """Create them again even if they exist."""
 
