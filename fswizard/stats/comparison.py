@@ -78,11 +78,11 @@ def _median(scores: Collection[float], better: Better) -> float:
 def _of_as_much(result: Result, other: Result) -> Result:
     """The result with durations scaled to the amounts of work in `other`: each run chose amounts that fitted into
     its time, so they hardly ever agree."""
-    theirs = {workload.name: workload.task.units for workload in other.plan.recipe.workloads if workload.amount}
+    theirs = {workload.name: workload.amount.units for workload in other.plan.recipe.workloads if workload.amount}
     factors = {}
     for workload in result.plan.recipe.workloads:
         if workload.amount and workload.name in theirs and workload.metric.unit == "s":
-            factors[workload.name] = (theirs[workload.name] or 1) / (workload.task.units or 1)
+            factors[workload.name] = theirs[workload.name] / workload.amount.units
     samples = []
     for sample in result.samples:
         factor = factors.get(sample.workload, 1.0) if sample.primary else 1.0
