@@ -214,7 +214,7 @@ class Reason:
     """One sentence of the explanation of a recommendation."""
 
     code: str
-    """`speed`, `cost`, `torn`, `stall`, `age`, `excluded`, `encryption`, `use`."""
+    """`excluded` or `cost`."""
     text: str
 
 
@@ -273,7 +273,7 @@ class Answer:
     more: MoreTime | None = None
     """For `open`: what more time would bring."""
     lines: tuple[str, ...] = ()
-    """Lines below the verdict: the warning, the reasons, slower candidates, when to choose differently, flash wear."""
+    """Lines below the verdict: the warning, the reasons, slower candidates, when to choose differently."""
 
     @property
     def sign(self) -> Sign:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -37,35 +37,29 @@ def _render(marks: Marks, findings: Findings, *, full: bool) -> str:
 
 
 def _painted(blocks: Iterable[Block], marks: Marks) -> str:
-    return marks.between.join(part for block in blocks for part in _parts(block, marks) if part)
-
-
-def _parts(block: Block, marks: Marks) -> Iterator[str]:
     escape = marks.escape
-    items: tuple[str, ...] = ()
-    match block:
-        case Answer():
-            yield marks.strong.format(escape(block.headline))
-            items = block.lines
-        case Bullets() if block.items:
-            yield f"{escape(block.title)}:" if block.title else ""
-            items = block.items
-        case Paragraph():
-            yield escape(block.text)
-        case Facts():
-            yield marks.table(Table(("", block.title), block.rows))
-        case Ratios():
-            yield from _parts(block.table, marks)
-        case Table() if block.rows:
-            yield marks.table(block)
-            yield from map(escape, block.notes)
-        case Commands() if block.commands:
-            yield f"{escape(block.title)}:" if block.title else ""
-            yield marks.code(block.commands)
-        case Figures() if block.charts:
-            yield escape(block.caption)
-            yield marks.code(text.bars(block.charts))
-    yield "\n".join(f"- {escape(item)}" for item in items)
+    parts: list[str] = []
+    for block in blocks:
+        items: tuple[str, ...] = ()
+        match block.table if isinstance(block, Ratios) else block:
+            case Answer():
+                parts.append(marks.strong.format(escape(block.headline)))
+                items = block.lines
+            case Bullets() if block.items:
+                parts.append(f"{escape(block.title)}:" if block.title else "")
+                items = block.items
+            case Paragraph():
+                parts.append(escape(block.text))
+            case Facts():
+                parts.append(marks.table(Table(("", block.title), block.rows)))
+            case Table(rows=rows) as table if rows:
+                parts += [marks.table(table), *map(escape, table.notes)]
+            case Commands() if block.commands:
+                parts += [f"{escape(block.title)}:" if block.title else "", marks.code(block.commands)]
+            case Figures() if block.charts:
+                parts += [escape(block.caption), marks.code(text.bars(block.charts))]
+        parts.append("\n".join(f"- {escape(item)}" for item in items))
+    return marks.between.join(filter(None, parts))
 
 
 _MARKUP = re.compile(r"[\\`*_{}\[\]|~#$!]")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import Literal
 
 from rich import box
 from rich.cells import cell_len
@@ -16,7 +17,7 @@ from fswizard.report.blocks import Block, Bullets, Chart, Commands, Document, Fa
 WIDTH = 80
 LABEL = 10
 """Columns of a label, at least."""
-LONGEST_NAME, LONGEST_TITLE, LONGEST_FIGURE = 30, 22, 50
+LONGEST_NAME, LONGEST_TITLE, LONGEST_FIGURE = 30, 22, 56
 SHORTEST_BAR, LONGEST_BAR = 8, 40
 SOLID, HATCHED = "█", "▒"
 
@@ -79,12 +80,13 @@ def _columns(rows: Iterable[Sequence[str]], *, least: int = 0) -> list[str]:
 
 
 def table(block: Table) -> list[str]:
-    """Lines of a table; the first column is text, the others are figures. What is too wide stands below, as another."""
+    """Lines of a table; columns after the first are figures if they are several. What is too wide stands below it."""
     for count in range(len(block.header), 1, -1):
         drawn = Columns(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0))
         for number, title in enumerate(block.header[:count]):
             widest = LONGEST_FIGURE if number else LONGEST_TITLE
-            drawn.add_column(title, justify="right" if number else "left", overflow="fold", max_width=widest)
+            side: Literal["left", "right"] = "right" if number and len(block.header) > 2 else "left"
+            drawn.add_column(title, justify=side, overflow="fold", max_width=widest)
         for row in block.rows:
             drawn.add_row(*row[:count])
         lines = wrap(drawn, 10 * WIDTH)

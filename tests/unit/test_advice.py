@@ -135,7 +135,7 @@ def test_directories_are_chosen_and_never_formatted() -> None:
     samples = tuple(replace(s, candidate=f"{s.candidate} (x)") for s in result.samples)
     plan = replace(result.plan, candidates=located, baseline="ext4 (x)")
     found = conclude(replace(result, plan=plan, samples=samples)).answer
-    assert found.choice == ("ext4 (x)", "xfs (x)")
+    assert found.choice == ("ext4 (x)", "xfs (x)") and commands(plan, "ext4 (x)") == ()
 
 
 def test_what_keeps_direct_writes_in_memory_is_not_chosen_however_fast() -> None:
