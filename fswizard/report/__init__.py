@@ -21,15 +21,15 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from fswizard.errors import UsageError
 from fswizard.language import N_, _
 from fswizard.model.analysis import Findings
+from fswizard.model.frozen import frozen
 from fswizard.model.text import harmless
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Format:
     """A way of writing a report down."""
 

@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 from fswizard.language import _
 from fswizard.model.analysis import SIGNS, Answer, Ratio, Verdict
+from fswizard.model.frozen import frozen
 from fswizard.model.units import ratio_text
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Paragraph:
     """A paragraph."""
 
     text: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Facts:
     """Labels and their texts."""
 
@@ -26,7 +26,7 @@ class Facts:
     """Heading where there is room for one."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Bar:
     """A candidate's figure at a workload."""
 
@@ -46,7 +46,7 @@ class Bar:
     """Figure and length of each round, above 1 if better than the best median."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Chart:
     """A workload and its bars on one scale, the best first, failed ones last."""
 
@@ -57,7 +57,7 @@ class Chart:
     weight: float = 1.0
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Figures:
     """Bars of workloads."""
 
@@ -70,7 +70,7 @@ class Figures:
     """What lengths and remarks mean, above the bars."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Table:
     """Cells in rows; the first column holds titles, the others figures."""
 
@@ -80,7 +80,7 @@ class Table:
     """Lines below the table."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Ratios:
     """Ratios of candidates to the baseline."""
 
@@ -93,7 +93,7 @@ class Ratios:
     """These and those at each workload; without rows if there are none."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Bullets:
     """A list."""
 
@@ -101,7 +101,7 @@ class Bullets:
     items: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Commands:
     """Shell commands."""
 

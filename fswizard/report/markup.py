@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from functools import partial
 
 from fswizard.language import _
 from fswizard.model.analysis import Answer, Findings
+from fswizard.model.frozen import frozen
 from fswizard.report import content, text
 from fswizard.report.blocks import Block, Bullets, Commands, Facts, Figures, Paragraph, Ratios, Table
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Marks:
     """The marks of one kind of markup; `{}` is where the text goes."""
 
