@@ -41,23 +41,24 @@ def _painted(blocks: Iterable[Block], marks: Marks) -> str:
     parts: list[str] = []
     for block in blocks:
         items: tuple[str, ...] = ()
-        match block.table if isinstance(block, Ratios) else block:
+        shown = block.table if isinstance(block, Ratios) else block
+        match shown:
             case Answer():
-                parts.append(marks.strong.format(escape(block.headline)))
-                items = block.lines
-            case Bullets() if block.items:
-                parts.append(f"{escape(block.title)}:" if block.title else "")
-                items = block.items
+                parts.append(marks.strong.format(escape(shown.headline)))
+                items = shown.lines
+            case Bullets() if shown.items:
+                parts.append(f"{escape(shown.title)}:" if shown.title else "")
+                items = shown.items
             case Paragraph():
-                parts.append(escape(block.text))
+                parts.append(escape(shown.text))
             case Facts():
-                parts.append(marks.table(Table(("", block.title), block.rows)))
-            case Table(rows=rows) as table if rows:
-                parts += [marks.table(table), *map(escape, table.notes)]
-            case Commands() if block.commands:
-                parts += [f"{escape(block.title)}:" if block.title else "", marks.code(block.commands)]
-            case Figures() if block.charts:
-                parts += [escape(block.caption), marks.code(text.bars(block.charts))]
+                parts.append(marks.table(Table(("", shown.title), shown.rows)))
+            case Table() if shown.rows:
+                parts += [marks.table(shown), *map(escape, shown.notes)]
+            case Commands() if shown.commands:
+                parts += [f"{escape(shown.title)}:" if shown.title else "", marks.code(shown.commands)]
+            case Figures() if shown.charts:
+                parts += [escape(shown.caption), marks.code(text.bars(shown.charts))]
         parts.append("\n".join(f"- {escape(item)}" for item in items))
     return marks.between.join(filter(None, parts))
 
