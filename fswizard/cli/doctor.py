@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import platform
-import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -19,7 +18,7 @@ from fswizard.errors import ExitCode
 from fswizard.language import _
 from fswizard.report.text import pad
 from fswizard.system import commands, host, programs
-from fswizard.system.install import obstacle, offer
+from fswizard.system.install import offer
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,13 +43,12 @@ def examine() -> Iterator[Checked]:
     root = rights.state()
     for program in (*programs.PROGRAMS, *engines.programs()):
         required = program.required or (program.name == "sudo" and root == "none")
-        path = commands.find(program.name)
-        absent = _("not installed; for {purpose}", purpose=_(program.purpose))
-        if reason := host.why_not_started(path) if path else absent:
+        if commands.find(program.name):
+            yield Checked(program.name, required, version=host.tool_version(program.name))
+        else:
+            reason = _("not installed; for {purpose}", purpose=_(program.purpose))
             package = programs.package_of({"": program.name, **program.packages})
             yield Checked(program.name, required, reason, package=package)
-        else:
-            yield Checked(program.name, required, version=host.tool_version(program.name))
     reason = (
         ""
         if host.this.has_loop_devices()
@@ -82,8 +80,7 @@ class Doctor(Command):
     def main(self) -> int:
         checked = self._examine()
         missing = sorted({item.package for item in checked if item.package})
-        prevented = obstacle() if self.install and missing else ""
-        if self.install and missing and not prevented and offer(missing):
+        if self.install and missing and offer(missing):
             checked = self._examine()
             missing = sorted({item.package for item in checked if item.package})
         print(f"{host.this.distribution().title}, Linux {platform.release()}")
@@ -92,15 +89,10 @@ class Doctor(Command):
             items = [item for item in checked if item.required is required]
             if items:
                 print("", title, *map(_line, items), sep="\n")
-        command = shlex.join(programs.install_command(missing))
-        if command:
-            print(f"\n{prevented or _('To install what is missing:')}\n  {command}")
-            if not self.install:
+        if missing:
+            print(f"\n{programs.install_hint(*missing)}")
+            if programs.package_manager() and not self.install:
                 print(_("or: {command}", command="fswizard doctor --install"))
-        elif missing:
-            packages = ", ".join(missing)
-            text = _("Install these packages with your distribution's package manager: {packages}.", packages=packages)
-            print(f"\n{text}")
         return ExitCode.MISSING if any(item.required and item.reason for item in checked) else ExitCode.OK
 
     def _examine(self) -> list[Checked]:

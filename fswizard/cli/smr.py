@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import stat
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +15,7 @@ from plumbum import cli
 
 from fswizard.cli.command import Command
 from fswizard.cli.verdicts import verdict_document, verdict_lines
-from fswizard.drives import combined_drive, drive_of
+from fswizard.drives import drive_of
 from fswizard.drives.smartctl import details
 from fswizard.drives.smartctl_output import parse_each
 from fswizard.drives.smr import SmrFacts, judge_smr
@@ -91,30 +90,21 @@ class Smr(Command):
 
 def _judge(source: str, wake: bool) -> Iterator[Judged]:
     """Judge an argument. Raises UsageError if it can neither be read nor queried."""
-    name = safe(source)
+    name, exists = safe(source), os.path.exists(source)
     if source == _STDIN:
         yield from _outputs("-", sys.stdin.buffer.read(_MAXIMUM_BYTES))
-        return
-    try:
-        mode = os.stat(source).st_mode
-    except (OSError, ValueError) as error:
-        if "/" in source:
-            reason = error.strerror if isinstance(error, OSError) and error.strerror else _("not a path")
-            hint = _("Name a file, a device, or a model such as ST8000AS0002.")
-            raise UsageError(_("{path} cannot be read: {reason}.", path=name, reason=reason), hint) from error
+    elif exists and stat.S_ISBLK(os.stat(source).st_mode):
+        drive = drive_of(source)
+        if drive is None:
+            raise UsageError(_("{path} isn't on a disk.", path=name), _("`fswizard drives` lists the disks."))
+        known = details(drive, wake=wake)
+        yield Judged(name, known.model, known.smr, _(known.pending))
+    elif exists or "/" in source:
+        hint = _("Name files, devices such as /dev/sda, or models such as ST8000AS0002.")
+        yield from _outputs(name, read_file(Path(source), _MAXIMUM_BYTES, hint=hint))
+    else:
         model = name.strip()
         yield Judged(model, model, judge_smr(SmrFacts("name", model=model)))
-        return
-    if stat.S_ISBLK(mode):
-        yield _device(source, wake)
-    elif stat.S_ISCHR(mode):
-        hint = _("`fswizard drives` lists the disks.")
-        if re.fullmatch(r"/dev/nvme\d+", source):
-            hint = _("Name the disk: `fswizard smr {disk}`.", disk=f"{source}n1")
-        raise UsageError(_("{path} is a character device, on which nothing is stored.", path=name), hint)
-    else:
-        hint = _("Name files one by one: `fswizard smr DIRECTORY/*`.")
-        yield from _outputs(name, read_file(Path(source), _MAXIMUM_BYTES, hint=hint))
 
 
 def _outputs(name: str, output: bytes) -> Iterator[Judged]:
@@ -125,19 +115,6 @@ def _outputs(name: str, output: bytes) -> Iterator[Judged]:
             problem = _("Line {line}: {problem}", line=reading.line, problem=problem)
         numbered = name if number == 1 else f"{name} ({number})"
         yield Judged(numbered, reading.facts.model, judge_smr(reading.facts), problem, reading.unread)
-
-
-def _device(path: str, wake: bool) -> Judged:
-    drive = drive_of(path)
-    if drive is not None and drive.bus == "loop" and os.path.exists(drive.model):
-        return replace(_device(drive.model, wake), source=safe(path))
-    if drive is None:
-        several = combined_drive(path)
-        if several is None:
-            raise UsageError(_("{path} isn't on a disk.", path=safe(path)), _("`fswizard drives` lists the disks."))
-        return Judged(safe(path), "", several.smr)
-    known = details(drive, wake=wake)
-    return Judged(safe(path), known.model, known.smr, _(known.pending))
 
 
 def _paragraph(item: Judged) -> str:

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from fswizard.disks import locations
-from fswizard.drives import combined_drive, composed, details
+from fswizard.drives import composed, details, drive_of
 from fswizard.drives.devices import DeviceTarget, find_device, losses, refusals
 from fswizard.errors import FswizardError, Refused, UsageError
 from fswizard.filesystems.commands import IMAGE_UNIT_BYTES
@@ -213,7 +213,7 @@ def drive_at(chosen: TargetChoice) -> Drive | None:
     """Disk of a chosen device, or of the image, before there is a plan; None if unknown."""
     if chosen.kind == "directory":
         return None
-    return combined_drive(chosen.path or locations.default_directory())
+    return drive_of(chosen.path or locations.default_directory())
 
 
 def drive_under(target: Target, otherwise: str = "", *, asking: bool = False) -> Drive | None:
@@ -222,7 +222,7 @@ def drive_under(target: Target, otherwise: str = "", *, asking: bool = False) ->
     `otherwise` is the path for members without one. With `asking`, each disk is queried for its details, in particular
     for SMR, within `DISK_ANSWERS_S`.
     """
-    located = map(combined_drive, dict.fromkeys(member.path or otherwise for member in target.members))
+    located = map(drive_of, dict.fromkeys(member.path or otherwise for member in target.members))
     drives = list({drive.name: drive for drive in located if drive is not None}.values())
     return _as_one([details(drive, timeout_s=DISK_ANSWERS_S) for drive in drives] if asking else drives)
 

@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 
 from fswizard.disks import as_root
 from fswizard.drives import disk_facts, may_erase
+from fswizard.drives.contents import AMBIVALENT, FOUND, NOTHING, properties_in
 from fswizard.drives.may_erase import Finding, Probed
 from fswizard.errors import Missing, Refused
 from fswizard.language import _
@@ -29,8 +30,6 @@ GONE = (errno.ENOENT, errno.ENXIO, errno.ENODEV, errno.ENOMEDIUM)
 """Error numbers of open(2) for a device that was unplugged."""
 FAILING = 8
 """Bit 3 of smartctl's exit status."""
-FOUND, NOTHING, AMBIVALENT = 0, 2, 8
-"""Exit codes of blkid -p."""
 BTRFS_SUPERBLOCK, BTRFS_MAGIC = 65536, b"_BHRfS_M"
 BCACHEFS_SUPERBLOCK, NR_DEVICES = 4096, 123
 
@@ -179,8 +178,7 @@ def _probe(path: str) -> Probed:
     listed = _run("wipefs", "--no-act", "--noheadings", "--output", "TYPE", path)
     if probed.returncode not in (FOUND, NOTHING, AMBIVALENT) or probed.stderr or listed.returncode or listed.stderr:
         return Probed(unread=True)
-    lines = probed.stdout.decode("utf-8", "surrogateescape").splitlines()
-    properties = dict(line.split("=", 1) for line in lines if "=" in line)
+    properties = properties_in(probed.stdout)
     if probed.returncode == AMBIVALENT:
         properties.setdefault("ID_FS_AMBIVALENT", "several")
     return Probed(properties, frozenset(listed.stdout.decode("utf-8", "backslashreplace").split()))

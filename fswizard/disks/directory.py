@@ -14,7 +14,6 @@ from fswizard.disks.disk import require_no_errors, succeeded
 from fswizard.disks.disk_errors import DiskErrors
 from fswizard.disks.journal import Journal
 from fswizard.disks.memory_limit import Limited, limited
-from fswizard.drives.machine import HERE
 from fswizard.drives.topology import devices_at
 from fswizard.engines import WorkloadContext, forget_cell, require_unkilled
 from fswizard.errors import RunFailed
@@ -86,7 +85,7 @@ def _forget_pages(directory: str) -> None:
 
 def errors_under(directory: str) -> DiskErrors:
     """Start watching the disks below `directory` for errors, as far as the user's permissions allow."""
-    names = devices_at(directory, HERE)
+    names = devices_at(directory)
     return DiskErrors(lambda: names)
 
 

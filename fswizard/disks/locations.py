@@ -12,7 +12,6 @@ import psutil
 
 from fswizard.disks.as_root import changeable_by_others
 from fswizard.drives import drive_of
-from fswizard.drives.machine import mount_of
 from fswizard.errors import Refused, UsageError
 from fswizard.filesystems import mounted_as
 from fswizard.language import _
@@ -191,7 +190,7 @@ def filesystem_number(directory: str) -> str:
 
 
 def _mount_at(directory: str) -> Mount | None:
-    return mount_of(os.path.realpath(directory), mounts.current())
+    return mounts.mount_of(os.path.realpath(directory), mounts.current())
 
 
 def filesystem_name(directory: str) -> str:

@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from fswizard.disks.disk import succeeded
-from fswizard.drives.machine import HERE
 from fswizard.drives.topology import devices_at
 from fswizard.errors import Refused, RunFailed
 from fswizard.filesystems.commands import IMAGE_UNIT_BYTES, copy
@@ -55,7 +54,7 @@ class ScratchFile:
     @property
     def disks(self) -> tuple[str, ...]:
         """Kernel names of the block devices below it."""
-        return devices_at(os.path.dirname(self.identity), HERE)
+        return devices_at(os.path.dirname(self.identity))
 
     async def fill(self, emitter: Emitter) -> None:
         """Allocate the whole file and fill it with zeros; emits the progress of the current step.

@@ -27,8 +27,8 @@ from fswizard.filesystems.commands import Command
 from fswizard.language import _
 from fswizard.model.filesystem import Candidate
 from fswizard.progress.emitter import Emitter
-from fswizard.system import block_stats, clock, commands, mounts, timeouts
-from fswizard.system.block_device import HERE
+from fswizard.system import clock, commands, mounts, timeouts
+from fswizard.system.block_device import HERE, SECTOR_BYTES
 from fswizard.system.process import Finished, Process
 
 T = TypeVar("T")
@@ -106,7 +106,7 @@ class UdisksDisk(Disk):
             argv = exact_commands.mkfs(candidate, uid, gid, str(owner))
             begun((*argv, self._file.path))
             finished = await self._file.make(argv)
-        self._counted_bytes += (_blocks_of_children() - before) * block_stats.SECTOR_BYTES
+        self._counted_bytes += (_blocks_of_children() - before) * SECTOR_BYTES
         if finished.exit_code == 0:
             await self.attach()
         return (finished,)

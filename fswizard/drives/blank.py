@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from fswizard.drives.machine import Machine
 from fswizard.system import clock
-from fswizard.system.block_device import Device
+from fswizard.system.block_device import Device, Tree
 
 _BLOCK_BYTES = 4096
 _BLOCKS = 1000
@@ -15,13 +14,13 @@ _LIMIT_S = 30.0
 _BLANK = (bytes(_BLOCK_BYTES), b"\xff" * _BLOCK_BYTES)
 
 
-def is_blank(device: Device, machine: Machine) -> bool:
+def is_blank(device: Device, tree: Tree) -> bool:
     """Whether 1000 blocks spread over the device contain only 0x00 or 0xFF; False if they cannot be read in time.
 
     Takes some seconds on a hard disk. The result is cached until something is written to the device.
     """
-    written = machine.text(f"/sys/class/block/{device.name}/stat").split()[6:7]
-    return _sampled(str(machine.path(device.path)), device, *written)
+    written = tree.text(f"/sys/class/block/{device.name}/stat").split()[6:7]
+    return _sampled(str(tree.path(device.path)), device, *written)
 
 
 @lru_cache(maxsize=64)

@@ -8,16 +8,16 @@ from dataclasses import dataclass, replace
 
 from fswizard.drives import disk_facts, may_erase
 from fswizard.drives.blank import is_blank
-from fswizard.drives.inventory import describe
-from fswizard.drives.machine import HERE, Machine
+from fswizard.drives.contents import contents
+from fswizard.drives.inventory import describe, stable_name
 from fswizard.drives.may_erase import Facts, Finding, Probed
 from fswizard.errors import Refused, UsageError
-from fswizard.language import _, in_english
+from fswizard.language import N_, _, in_english
 from fswizard.model.drive import Drive
 from fswizard.model.text import safe
 from fswizard.model.units import size_text
 from fswizard.system import clock
-from fswizard.system.block_device import Device, Tree, look_at
+from fswizard.system.block_device import HERE, Device, Tree, look_at
 
 _ASKING_S = 1.5
 """Time that smartctl, blkid and similar programs take to query a disk."""
@@ -75,60 +75,55 @@ class DeviceTarget:
         return self.blank and not list(_contents(self))
 
 
-def find_device(path: str, machine: Machine = HERE) -> DeviceTarget:
+def find_device(path: str, tree: Tree = HERE) -> DeviceTarget:
     """The block device at `path`. Raises UsageError if nothing is there, and Refused if it is something else.
 
     May take some seconds for a readable device without known contents.
     """
-    device = _device_at(path, machine)
-    (drive,) = describe((device.disk,), machine)
-    names = {drive.name: drive.stable_name} | {part.name: part.stable_name for part in drive.partitions}
-    probed = {name: _probed(name, device, machine) for name in (*device.names, *device.partitions)}
-    facts = disk_facts.read(device, probed, Tree(machine.root))
-    stable = path if path.startswith(_STABLE) else names.get(device.name) or path
-    target = DeviceTarget(stable, drive, facts, Tree(machine.root), blank=True)
-    return target if list(_contents(target)) else replace(target, blank=is_blank(device, machine))
+    device = _device_at(path, tree)
+    (drive,) = describe((device.disk,), tree)
+    probed = {name: _probed(name, device, tree) for name in (*device.names, *device.partitions)}
+    facts = disk_facts.read(device, probed, tree)
+    stable = path if path.startswith(_STABLE) else stable_name(device.name, tree) or path
+    target = DeviceTarget(stable, drive, facts, tree, blank=True)
+    return target if list(_contents(target)) else replace(target, blank=is_blank(device, tree))
 
 
-def _device_at(path: str, machine: Machine) -> Device:
+def _device_at(path: str, tree: Tree) -> Device:
     if not path.startswith("/dev/"):
         raise UsageError(
             _("'{path}' isn't a device.", path=safe(path)),
             _("Write device:/dev/disk/by-id/NAME; `fswizard drives` lists them."),
         )
-    if name := machine.device_at(path):
-        return look_at(name, Tree(machine.root))
-    if os.path.exists(machine.path(path)):
+    if name := tree.device_at(path):
+        return look_at(name, tree)
+    if os.path.exists(tree.path(path)):
         raise Refused(
             _("{path} isn't a block device.", path=safe(path)), _("Name a disk or partition below /dev/disk/by-id.")
         )
     raise UsageError(_("{path}: there is no such device.", path=safe(path)), _("`fswizard drives` lists the disks."))
 
 
-def _probed(name: str, device: Device, machine: Machine) -> Probed:
+def _probed(name: str, device: Device, tree: Tree) -> Probed:
     """Contents of a device, with the number of devices of a btrfs or bcachefs that spans several."""
-    properties = machine.contents(name)
+    properties = contents(name, tree)
     if properties is None:
         return Probed(unread=True)
     probed, uuid = Probed(properties), properties.get("ID_FS_UUID", "")
     if probed.type not in ("btrfs", "bcachefs") or not uuid:
         return probed
-    others = (other for other in machine.names("/sys/class/block") if other not in (name, device.disk))
-    return replace(probed, devices=1 + sum(machine.properties(each).get("ID_FS_UUID") == uuid for each in others))
+    others = (other for other in tree.names("/sys/class/block") if other not in (name, device.disk))
+    return replace(probed, devices=1 + sum(tree.properties(each).get("ID_FS_UUID") == uuid for each in others))
 
 
 @in_english()
 def losses(target: DeviceTarget) -> tuple[str, ...]:
     """One sentence for each content that would be lost; in English, as they are stored in plans and compared."""
     device, size = target.device.name, size_text(target.device.size_bytes)
-    nothing = _(
-        "{device}: {size} without a known filesystem, which may hold data all the same", device=device, size=size
-    )
+    nothing = N_("{device}: {size} without a known filesystem, which may hold data all the same")
     if target.blank:
-        nothing = _(
-            "Nothing was found on {device} ({size}): no partition table and no filesystem.", device=device, size=size
-        )
-    return tuple(_contents(target)) or (nothing,)
+        nothing = N_("Nothing was found on {device} ({size}): no partition table and no filesystem.")
+    return tuple(_contents(target)) or (_(nothing, device=device, size=size),)
 
 
 def _contents(target: DeviceTarget) -> Iterator[str]:
@@ -155,22 +150,16 @@ def refusals(target: DeviceTarget, typed: str | None = None, *, minimum_bytes: i
     failing = [may_erase.make_finding("failing", device=target.device.disk)] if target.drive.health == "failing" else []
     facts = replace(target.facts, uses=[*target.facts.uses, *_openers(target), *failing])
     return tuple(
-        replace(each, text=_text(each, target), hint=_(safe(each.hint)))
+        replace(each, text=_("{finding}.", finding=_(safe(each.text))), hint=_(safe(each.hint)))
         for each in may_erase.findings(facts, minimum_bytes, typed)
     )
-
-
-def _text(finding: Finding, target: DeviceTarget) -> str:
-    if finding.case == "unknown/contents" and target.drive.pending:  # has the reason
-        return _(target.drive.pending)
-    return _("{finding}.", finding=_(safe(finding.text)))
 
 
 def _openers(target: DeviceTarget) -> tuple[Finding, ...]:
     """Programs that have the device open, except those such as smartctl and blkid that only query it briefly."""
     deadline = clock.monotonic() + _ASKING_S
     while openers := tuple(disk_facts.openers(target.facts, target.tree)):
-        if target.tree != Tree() or clock.monotonic() > deadline:
+        if target.tree != HERE or clock.monotonic() > deadline:
             break
         clock.sleep(0.1)
     return openers

@@ -11,6 +11,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 
 from fswizard.drives import may_erase
 from fswizard.drives.may_erase import Facts, Finding, Probed, make_finding
+from fswizard.drives.vpd import pages_of
 from fswizard.filesystems.commands import RUN_NAME
 from fswizard.system.block_device import HERE, Device, Tree, look_at
 from fswizard.system.mounts import Mount, parse, unescape
@@ -32,6 +33,8 @@ VOLUMES = {
 NO_FILES = ("socket:", "pipe:", "anon_inode:", "/memfd:", "net:", "mnt:")
 NUMBERS_ONLY = ("wwn-", "nvme-eui.", "nvme-nvme.", "nvme-uuid.")
 """Prefixes of names in /dev/disk/by-id that mean nothing to people."""
+WELL_KNOWN = ("ata-", "nvme-", "usb-", "mmc-", "virtio-")
+"""Prefixes of the most familiar names in /dev/disk/by-id."""
 REGISTERED = ("naa.", "eui.", "uuid.")
 """Prefixes of WWNs registered by the maker; the kernel derives others from model and serial number."""
 
@@ -250,11 +253,9 @@ def expecting_label(label: str, tree: Tree = HERE) -> str:
 
 def _reported(device: Device, tree: Tree) -> dict[str, str]:
     """Printable identifiers of a device and their kinds, best known first; they need not be unique."""
-    links = [link.removeprefix("disk/by-id/") for link in tree.udev(device.name, "S") if "/by-id/" in link]
-    links.sort(key=lambda link: (link.startswith(NUMBERS_ONLY), len(link), link))
     every = {
         may_erase.SERIAL: serials(device.disk, tree),
-        may_erase.BY_ID: links,
+        may_erase.BY_ID: links(device.name, "by-id", tree),
         may_erase.WWN: (tree.text(f"/sys/block/{device.disk}/{path}") for path in ("wwid", "device/wwid")),
         may_erase.PARTUUID: [tree.properties(device.name).get("ID_PART_ENTRY_UUID", "")],
     }
@@ -265,12 +266,18 @@ def _reported(device: Device, tree: Tree) -> dict[str, str]:
     return numbers
 
 
+def links(name: str, directory: str, tree: Tree) -> list[str]:
+    """Names of a device in a directory of /dev/disk, the most familiar first; some may lead to another device."""
+    prefix = f"disk/{directory}/"
+    names = [link.removeprefix(prefix) for link in tree.udev(name, "S") if link.startswith(prefix)]
+    names.sort(key=lambda name: (name.startswith(NUMBERS_ONLY), not name.startswith(WELL_KNOWN), len(name), name))
+    return names
+
+
 def serials(disk: str, tree: Tree) -> Iterator[str]:
     """Yield serial numbers of a disk, some possibly empty; its own comes before that of a USB bridge."""
     block = tree.directory(f"/sys/block/{disk}")
-    words = block.bytes("device/vpd_pg89")[60 + 20 : 60 + 40]  # IDENTIFY DEVICE words 10 to 19 ...
-    swapped = b"".join(words[at : at + 2][::-1] for at in range(0, len(words), 2))  # ... their bytes swapped
-    yield swapped.decode("ascii", "backslashreplace").strip("\0 ")
+    yield pages_of(block).serial
     yield block.text("serial")
     yield block.text("device/serial")
     yield block.bytes("device/vpd_pg80")[4:].decode("ascii", "backslashreplace").strip("\0 ")

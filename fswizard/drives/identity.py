@@ -1,23 +1,17 @@
-"""Identify an attached disk: name, bus, kind and recording, from sysfs, udev and SCSI pages read by the kernel.
-
-The pages are in /sys/block/X/device, readable without root. Layouts: SPC-5 and SBC-4 for the vital product data
-pages, ACS-4 for IDENTIFY DEVICE.
-"""
+"""Identify an attached disk: name, bus, kind and recording, from sysfs, udev and SCSI pages read by the kernel."""
 
 from __future__ import annotations
 
 import re
-import struct
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
 
 from fswizard.drives.disk_facts import serials, usb_directory
-from fswizard.drives.machine import HERE, Machine, Properties
 from fswizard.drives.models import names_a_volume, scsi_name
 from fswizard.drives.smr import Medium, SmrFacts, Zoned
+from fswizard.drives.vpd import pages_of
 from fswizard.model.drive import Bus, Drive, DriveKind
 from fswizard.model.text import safe
-from fswizard.system.block_device import SECTOR_BYTES, decoded
+from fswizard.system.block_device import HERE, SECTOR_BYTES, Tree, decoded
 
 _BUSES: tuple[tuple[str, Bus], ...] = (
     (r"/usb\d+/", "usb"),
@@ -48,7 +42,6 @@ _FIRMWARE = ("device/firmware_rev", "device/fwrev", "device/rev")
 """Attributes of NVMe disks, cards and SCSI disks."""
 _MEDIA: dict[DriveKind, Medium] = {"hdd": "rotating", "ssd": "solid-state", "nvme": "nvme"}
 _MEDIA_BY_BUS: dict[Bus, Medium] = {"mmc": "solid-state", "zram": "memory"}
-_ZONED: dict[int, Zoned] = {1: "host-aware", 2: "drive-managed"}
 _KERNEL_ZONED: dict[str, Zoned] = {"host-managed": "host-managed", "host-aware": "host-aware"}
 _EMULATED_VENDORS = ("QEMU", "VBOX", "VMware", "Msft", "Google", "Xen")
 _VIRTUAL_NAME = re.compile(r"xvd|zd\d|rbd|nbd|drbd")
@@ -61,26 +54,24 @@ _NO_MOVING_PARTS = 1
 """Rotation rate of an SSD."""
 _RPM = range(1025, 65535)
 _SMALLEST_SHINGLED_BYTES = 480_000_000_000
-_IDENTIFY_AT = 60
-"""Offset of the IDENTIFY DEVICE data in VPD page 89h."""
 
 
-def identify(name: str, machine: Machine = HERE) -> Drive:
+def identify(name: str, tree: Tree = HERE) -> Drive:
     """Identify a disk, without its contents and SMR verdict. The disk is not queried."""
-    block, udev = machine.directory(f"/sys/block/{name}"), machine.properties(name)
-    bus = _bus(name, machine)
-    page, by_udev = _pages(block), udev.get("ID_ATA_ROTATION_RATE_RPM", "")  # of a USB disk only udev knows it
+    block, udev = tree.directory(f"/sys/block/{name}"), tree.properties(name)
+    bus = _bus(name, tree)
+    page, by_udev = pages_of(block), udev.get("ID_ATA_ROTATION_RATE_RPM", "")  # of a USB disk only udev knows it
     rate = page.rotation_rate or ((int(by_udev) or _NO_MOVING_PARTS) if by_udev.isdecimal() else 0)
-    kind = "virtual" if _served(name, machine) else _kind(name, block, bus, rate)
+    kind = "virtual" if _served(name, tree) else _kind(name, block, bus, rate)
     return Drive(
         name=safe(name),
         size_bytes=block.number("size") * SECTOR_BYTES,
-        model=page.model or _model(block, bus, udev),
-        serial=next(filter(None, map(safe, serials(name, machine))), ""),
-        firmware=page.firmware or next(filter(None, map(block.text, _FIRMWARE)), ""),
+        model=safe(page.model or _model(block, bus, udev)),
+        serial=next(filter(None, map(safe, serials(name, tree))), ""),
+        firmware=safe(page.firmware or next(filter(None, map(block.text, _FIRMWARE)), "")),
         kind=kind,
         bus=bus,
-        bridge=_bridge(name, machine) if bus == "usb" else "",
+        bridge=safe(_bridge(name, tree)) if bus == "usb" else "",
         rotational=kind == "hdd" or (kind in ("array", "virtual") and block.number("queue/rotational") == 1),
         rpm=rate if rate in _RPM else None,
         removable=block.number("removable") == 1,
@@ -88,10 +79,10 @@ def identify(name: str, machine: Machine = HERE) -> Drive:
     )
 
 
-def known_facts(drive: Drive, machine: Machine = HERE) -> SmrFacts:
+def known_facts(drive: Drive, tree: Tree = HERE) -> SmrFacts:
     """Facts for the SMR verdict that the kernel knows about an attached disk."""
-    block = machine.directory(f"/sys/block/{drive.name}")
-    page, sata_disk = _pages(block), drive.bus == "sata" and drive.kind == "hdd"
+    block = tree.directory(f"/sys/block/{drive.name}")
+    page, sata_disk = pages_of(block), drive.bus == "sata" and drive.kind == "hdd"
     return SmrFacts(
         source="machine",
         model=drive.model,
@@ -106,14 +97,14 @@ def known_facts(drive: Drive, machine: Machine = HERE) -> SmrFacts:
     )
 
 
-def _bus(name: str, machine: Machine) -> Bus:
-    path = machine.real(f"/sys/block/{name}") + "/"
+def _bus(name: str, tree: Tree) -> Bus:
+    path = tree.real(f"/sys/block/{name}") + "/"
     bus: Bus = next((bus for pattern, bus in _BUSES if re.search(pattern, path)), "other")
-    behind_sas = bus in ("sas", "scsi") and machine.text(f"/sys/block/{name}/device/vendor") == "ATA"
+    behind_sas = bus in ("sas", "scsi") and tree.text(f"/sys/block/{name}/device/vendor") == "ATA"
     return "sata" if behind_sas else bus
 
 
-def _kind(name: str, block: Machine, bus: Bus, rate: int) -> DriveKind:
+def _kind(name: str, block: Tree, bus: Bus, rate: int) -> DriveKind:
     if block.text("device/vendor").startswith(_EMULATED_VENDORS) or _VIRTUAL_NAME.match(name):
         return "virtual"
     if bus in _KINDS:
@@ -128,7 +119,7 @@ def _kind(name: str, block: Machine, bus: Bus, rate: int) -> DriveKind:
     return "hdd" if block.number("queue/rotational") else "ssd"
 
 
-def _model(block: Machine, bus: Bus, udev: Properties) -> str:
+def _model(block: Tree, bus: Bus, udev: Mapping[str, str]) -> str:
     if bus == "md":
         return f"{block.text('md/level')} array".strip()
     if bus in _NAMED_BY:
@@ -137,65 +128,22 @@ def _model(block: Machine, bus: Bus, udev: Properties) -> str:
     if vendor and vendor != "ATA":
         return model if vendor.startswith("0x") else scsi_name(vendor, model)
     # SCSI names have 16 characters; udev has all 40
-    longer = safe(decoded(udev.get("ID_MODEL_ENC", ""))).strip()
+    longer = decoded(udev.get("ID_MODEL_ENC", "")).strip()
     return longer if longer.startswith(model) else model
 
 
-def _served(name: str, machine: Machine) -> bool:
+def _served(name: str, tree: Tree) -> bool:
     """Whether another machine serves the disk."""
     device = f"/sys/block/{name}/device"
-    transports = {machine.text(f"{device}/{each}/transport") for each in (".", *machine.names(device))}
-    return bool(transports - _LOCAL_NVME) or _SERVED.search(machine.real(f"/sys/block/{name}")) is not None
+    transports = {tree.text(f"{device}/{each}/transport") for each in (".", *tree.names(device))}
+    return bool(transports - _LOCAL_NVME) or _SERVED.search(tree.real(f"/sys/block/{name}")) is not None
 
 
-def _bridge(name: str, machine: Machine) -> str:
+def _bridge(name: str, tree: Tree) -> str:
     """Maker, product and IDs of the USB bridge."""
-    directory = usb_directory(name, machine)
+    directory = usb_directory(name, tree)
     if not directory:
         return "USB"
     attributes = ("manufacturer", "product", "idVendor", "idProduct")
-    maker, product, *numbers = (machine.text(f"{directory}/{each}") for each in attributes)
+    maker, product, *numbers = (tree.text(f"{directory}/{each}") for each in attributes)
     return " ".join(filter(None, (maker, product, f"({':'.join(numbers)})")))
-
-
-@dataclass(frozen=True, slots=True)
-class Pages:
-    """Data from the vital product data pages of a disk."""
-
-    model: str
-    firmware: str
-    rotation_rate: int
-    """Rotations per minute; 1 for a disk without moving parts, 0 if not reported."""
-    zoned: Zoned
-    trim: bool
-    """Whether DATA SET MANAGEMENT with TRIM is offered: word 169 bit 0."""
-
-
-def _pages(block: Machine) -> Pages:
-    return parse_pages(block.bytes("device/vpd_pg89"), block.bytes("device/vpd_pgb1"))
-
-
-def parse_pages(information: bytes, characteristics: bytes) -> Pages:
-    """Parse VPD pages 89h (ATA Information, with IDENTIFY DEVICE) and B1h (Block Device Characteristics).
-
-    Either may be empty or invalid.
-    """
-    words = (0,) * 256
-    if len(information) >= _IDENTIFY_AT + 512 and information[1] == 0x89:
-        words = struct.unpack_from("<256H", information, _IDENTIFY_AT)
-    rate, zoned = words[217], _ZONED.get(words[69] & 0b11, "")
-    if len(characteristics) > 8 and characteristics[1] == 0xB1:
-        rate = rate or int.from_bytes(characteristics[4:6], "big")
-        zoned = _ZONED.get(characteristics[8] >> 4 & 0b11) or zoned
-    return Pages(
-        model=_string(words[27:47]),
-        firmware=_string(words[23:27]),
-        rotation_rate=rate,
-        zoned=zoned,
-        trim=bool(words[169] & 1),
-    )
-
-
-def _string(words: Sequence[int]) -> str:
-    """Decode a text of IDENTIFY DEVICE, where each word has its first letter in the high byte."""
-    return safe(struct.pack(f">{len(words)}H", *words).strip(b"\0 "))

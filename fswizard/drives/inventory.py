@@ -5,39 +5,35 @@ from __future__ import annotations
 import os
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from fswizard.drives import topology
-from fswizard.drives.disk_facts import NUMBERS_ONLY, Usage
+from fswizard.drives.contents import contents, udev_runs
+from fswizard.drives.disk_facts import Usage, links
 from fswizard.drives.identity import identify, known_facts
-from fswizard.drives.machine import HERE, Machine
 from fswizard.drives.may_erase import Probed, belongs
 from fswizard.drives.smr import judge_composed, judge_smr
 from fswizard.errors import FswizardError
-from fswizard.language import N_, _
+from fswizard.language import _
 from fswizard.model.drive import Drive, DriveUse, Partition
 from fswizard.model.text import safe
-from fswizard.system.block_device import SECTOR_BYTES, look_at, path_of
+from fswizard.system import clock
+from fswizard.system.block_device import HERE, SECTOR_BYTES, Tree, look_at
 from fswizard.system.commands import query
 
 _NEVER_LISTED = re.compile(r"ram\d|fd\d|sr\d|nbd\d|mtdblock|mmcblk\d+(boot|rpmb)")
 _ORDER = ("nvme", "sata", "sas", "scsi", "ide", "usb", "mmc", "virtio", "other", "md", "dm", "loop", "zram")
-_WELL_KNOWN = ("ata-", "nvme-", "usb-", "mmc-", "virtio-")
-"""Prefixes of the most familiar names in /dev/disk/by-id."""
 _EXTENDED_PARTITION_BYTES = 1024
 """Size that Linux reports for an extended partition."""
-_ENCRYPTED = {
-    "crypto_LUKS": N_("{name} holds an encrypted volume (LUKS)"),
-    "BitLocker": N_("{name} holds an encrypted Windows volume (BitLocker)"),
-}
+_POLL_S = 1.0
 
 
-def inventory(machine: Machine = HERE) -> tuple[Drive, ...]:
+def inventory(tree: Tree = HERE) -> tuple[Drive, ...]:
     """All disks, physical ones first. `Drive.pending` says what could not be read."""
-    drives = describe([name for name in machine.names("/sys/block") if _is_listed(name, machine)], machine)
+    drives = describe([name for name in tree.names("/sys/block") if _is_listed(name, tree)], tree)
     points = [part.mount_point for drive in drives for part in drive.partitions if part.mount_point]
-    free_bytes = _free_bytes(points) if points and machine.live else {}
+    free_bytes = _free_bytes(points) if points and tree == HERE else {}
     listed = []
     for drive in drives:
         parts = [replace(part, free_bytes=free_bytes.get(part.mount_point)) for part in drive.partitions]
@@ -46,21 +42,25 @@ def inventory(machine: Machine = HERE) -> tuple[Drive, ...]:
     return tuple(sorted(listed, key=lambda drive: (_ORDER.index(drive.bus), len(drive.name), drive.name)))
 
 
-def drive_of(path: str, machine: Machine = HERE) -> Drive | None:
-    """Disk of a file, directory or device path (`/dev/sdb1`); None for tmpfs, network or several disks."""
-    disks = {topology.disk_below(name, machine) for name in topology.devices_at(path, machine)}
-    if len(disks) != 1 or "" in disks:
-        return None
-    return describe(disks, machine)[0]
+def watch(stopped: Callable[[], bool]) -> Iterator[tuple[Drive, ...]]:
+    """The inventory now, and again whenever it changed, until `stopped()`. Blocks for up to a second."""
+    previous = inventory()
+    yield previous
+    while not stopped():
+        clock.sleep(_POLL_S)
+        current = inventory()
+        if current != previous:
+            previous = current
+            yield previous
 
 
-def combined_drive(path: str, machine: Machine = HERE) -> Drive | None:
-    """Like `drive_of`, but several disks are combined into one, with the worst verdict; None if unknown."""
-    if disk := drive_of(path, machine):
-        return disk
-    devices = topology.devices_at(path, machine)
-    disks = dict.fromkeys(disk for device in devices for disk in topology.disks_of(device, machine))
-    return replace(composed(describe(disks, machine)), kind="array", bus="other") if disks else None
+def drive_of(path: str, tree: Tree = HERE) -> Drive | None:
+    """Disk of a file, directory or device path (`/dev/sdb1`); several are combined. None for memory and network."""
+    devices = topology.devices_at(path, tree)
+    drives = describe(dict.fromkeys(disk for name in devices for disk in topology.disks_below(name, tree)), tree)
+    if len(drives) > 1:
+        return replace(composed(drives), kind="array", bus="other")
+    return drives[0] if drives else None
 
 
 def composed(members: Sequence[Drive]) -> Drive:
@@ -90,41 +90,40 @@ def is_file_of_others(drive: Drive) -> bool:
     return owner not in (os.getuid(), int(os.environ.get("SUDO_UID") or os.getuid()))
 
 
-def _is_listed(name: str, machine: Machine) -> bool:
-    block = machine.directory(f"/sys/block/{name}")
+def _is_listed(name: str, tree: Tree) -> bool:
+    block = tree.directory(f"/sys/block/{name}")
     if _NEVER_LISTED.match(name) or not block.number("size"):
         return False
     if block.number("hidden"):  # a path of a multipath NVMe disk, which is listed itself
         return False
     if name.startswith("dm-"):  # other volumes are listed as uses of their disks
-        return topology.is_multipath(name, machine)
+        return topology.is_multipath(name, tree)
     if name.startswith("loop"):  # excludes snaps, mounted images and the scratch images of runs
         return not (block.number("ro") or block.number("loop/autoclear"))
     return True
 
 
-def describe(names: Iterable[str], machine: Machine = HERE) -> tuple[Drive, ...]:
+def describe(names: Iterable[str], tree: Tree = HERE) -> tuple[Drive, ...]:
     """Describe whole disks, by kernel name; the SMR verdict on arrays and volumes is that on their members."""
-    usage, stable_names = Usage(machine), _stable_names(machine)
+    usage = Usage(tree)
     drives = []
     for name in names:
-        drive = _describe(name, machine, usage, stable_names)
-        members = topology.disks_of(name, machine)
+        drive = _describe(name, tree, usage)
+        members = topology.disks_below(name, tree, physical=True)
         if members != (name,):
-            judged = [_describe(member, machine, usage, stable_names) for member in members]
-            drive = replace(drive, smr=judge_composed(judged))
+            drive = replace(drive, smr=judge_composed([_describe(member, tree, usage) for member in members]))
         drives.append(drive)
     return tuple(drives)
 
 
-def _describe(name: str, machine: Machine, usage: Usage, stable_names: Mapping[str, str]) -> Drive:
+def _describe(name: str, tree: Tree, usage: Usage) -> Drive:
     """Describe a disk with its contents and users."""
     parts, unread = [], []
-    for each in (name, *look_at(name, machine).partitions):
-        contents = machine.contents(each)
-        if contents is None:
+    for each in (name, *look_at(name, tree).partitions):
+        found = contents(each, tree)
+        if found is None:
             unread.append(each)
-        part = _partition(each, Probed(contents or {}), machine, usage, stable_names)
+        part = _partition(each, Probed(found or {}), tree, usage)
         if part.size_bytes > _EXTENDED_PARTITION_BYTES or each == name:
             parts.append(part)
     # A path of a multipath disk or firmware array shows the same partitions.
@@ -132,65 +131,44 @@ def _describe(name: str, machine: Machine, usage: Usage, stable_names: Mapping[s
     if not whole.uses and (len(parts) > 1 or not (whole.filesystem or whole.mount_point)):
         parts.remove(whole)
     uses = [use for part in parts for use in part.uses]
+    pending = ""
+    if unread and not udev_runs(tree):
+        pending = _("{devices} couldn't be read, so the contents are unknown.", devices=", ".join(unread))
     drive = replace(
-        identify(name, machine),
-        stable_name=stable_names.get(path_of(name), ""),
+        identify(name, tree),
+        stable_name=stable_name(name, tree),
         partitions=tuple(sorted(parts, key=lambda part: part.start_bytes)),
         uses=tuple(dict.fromkeys(uses)),
-        pending="" if machine.udev_runs else _pending(unread),
+        pending=pending,
     )
-    return replace(drive, smr=judge_smr(known_facts(drive, machine)))
+    return replace(drive, smr=judge_smr(known_facts(drive, tree)))
 
 
-def _partition(
-    name: str, contents: Probed, machine: Machine, usage: Usage, stable_names: Mapping[str, str]
-) -> Partition:
-    block = machine.directory(f"/sys/class/block/{name}")
-    holders = block.names("holders")
-    findings = list(usage.of(name))
-    if not holders:
-        findings += belongs(name, contents)
-    uses = [DriveUse(use.code, safe(use.text), safe(use.hint)) for use in findings]
-    if contents.type in _ENCRYPTED and not holders:
-        text = _(_ENCRYPTED[contents.type], name=safe(name))
-        uses.append(DriveUse("encrypted", text, N_("Using it for something else destroys its contents.")))
-    directly, mounted = usage.mounts.get(name), usage.mounts_on(name, contents)
+def _partition(name: str, found: Probed, tree: Tree, usage: Usage) -> Partition:
+    block = tree.directory(f"/sys/class/block/{name}")
+    findings = [*usage.of(name), *(() if block.names("holders") else belongs(name, found))]
+    directly, mounted = usage.mounts.get(name), usage.mounts_on(name, found)
     whole = [mount for mount in mounted if mount.root == "/"]  # no bind mounts of subdirectories
     return Partition(
         name=safe(name),
         start_bytes=block.number("start") * SECTOR_BYTES,
         size_bytes=block.number("size") * SECTOR_BYTES,
-        stable_name=stable_names.get(path_of(name), ""),
-        filesystem=safe(contents.type or (directly[0].kind if directly else "")),
-        label=safe(contents.label),
+        stable_name=stable_name(name, tree),
+        filesystem=safe(found.type or (directly[0].kind if directly else "")),
+        label=safe(found.label),
         mount_point=next((safe(mount.path) for mount in whole or mounted), ""),
-        uses=tuple(uses),
+        uses=tuple(DriveUse(use.code, safe(use.text), safe(use.hint)) for use in findings),
     )
 
 
-def _stable_names(machine: Machine) -> dict[str, str]:
-    """The best link in /dev/disk by device path; links by PARTUUID are preferred for partitions."""
-    names: dict[str, str] = {}
-    for directory in ("by-id", "by-partuuid"):
-        for link in sorted(machine.names(f"/dev/disk/{directory}"), key=_link_rank, reverse=True):
+def stable_name(name: str, tree: Tree) -> str:
+    """The best link to a device in /dev/disk, for a partition by its PARTUUID; empty if there is none."""
+    for directory in ("by-partuuid", "by-id"):
+        for link in links(name, directory, tree):
             path = f"/dev/disk/{directory}/{link}"
-            if safe(path) == path:
-                names[machine.real(path)] = path
-    return names
-
-
-def _link_rank(link: str) -> tuple[bool, bool, int, str]:
-    """Sort key of a link; lower values are more familiar to people."""
-    return (link.startswith(NUMBERS_ONLY), not link.startswith(_WELL_KNOWN), len(link), link)
-
-
-def _pending(unread: Sequence[str]) -> str:
-    """English sentence about devices with unknown contents; empty if there are none."""
-    if not unread:
-        return ""
-    failed = N_("{devices} couldn't be read (blkid failed), so the contents are unknown.")
-    forbidden = N_("{devices} couldn't be read (that needs root here), so the contents are unknown.")
-    return _(failed if os.geteuid() == 0 else forbidden, devices=", ".join(unread))
+            if tree.device_at(path) == name and safe(path) == path:
+                return path
+    return ""
 
 
 def _free_bytes(points: Iterable[str]) -> dict[str, int]:

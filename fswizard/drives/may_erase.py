@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from fswizard.filesystems.commands import RUN_NAME
-from fswizard.language import _
+from fswizard.language import N_, _
 from fswizard.system.block_device import Device, decoded, path_of
 
 MINIMUM_BYTES = 64 << 20
@@ -34,13 +34,16 @@ PARTS_OF_MORE = ("drbd", "ceph", "oracleasm", "stratis", "DM_", "vdo", "VMFS")
 """Prefixes of other member types, which libblkid does not always report as RAID members."""
 LEFT_BY_A_RUN = ("zfs_member", "linux_raid_member")
 """Types that a killed run may leave on a disk that it was allowed to erase."""
+_ESP, _RECOVERY = N_("the machine's boot partition (ESP)"), N_("a recovery partition of Windows")
+_MAKERS = N_("a maker's recovery partition")
 SYSTEM_PARTITIONS = {
-    "c12a7328-f81f-11d2-ba4b-00a0c93ec93b": "esp", "0xef": "esp",
-    "21686148-6449-6e6f-744e-656564454649": "boot", "e3c9e316-0b5c-4db8-817d-f92df00215ae": "msr",
-    "de94bba4-06d1-4d40-a16a-bfd50179d6ac": "recovery", "0x27": "recovery",
-    "bfbfafe7-a34f-448a-9a5b-6213eb736c22": "maker", "0x12": "maker",
+    "c12a7328-f81f-11d2-ba4b-00a0c93ec93b": _ESP, "0xef": _ESP,
+    "21686148-6449-6e6f-744e-656564454649": N_("a boot loader's partition"),
+    "e3c9e316-0b5c-4db8-817d-f92df00215ae": N_("a reserved partition of Windows (MSR)"),
+    "de94bba4-06d1-4d40-a16a-bfd50179d6ac": _RECOVERY, "0x27": _RECOVERY,
+    "bfbfafe7-a34f-448a-9a5b-6213eb736c22": _MAKERS, "0x12": _MAKERS,
 }  # fmt: skip
-"""Suffix of the `system-partition` case by partition type."""
+"""What partitions of these types are; they are never erased."""
 TAGS = {
     "ID_FS_UUID": "uuid", "ID_FS_UUID_ENC": "uuid", "ID_FS_LABEL": "label", "ID_FS_LABEL_ENC": "label",
     "ID_PART_ENTRY_UUID": "partuuid", "ID_PART_ENTRY_NAME": "partlabel",
@@ -75,11 +78,7 @@ CASES = {
     "ambivalent": ("{name} carries signatures of several filesystems at once",
                    "List them with `wipefs /dev/{name}`, and remove the stale ones."),
     "btrfs-member/several": ("{name} is one of {devices} devices of a {type}", "Remove it from there first."),
-    "system-partition/esp": ("{name} is the machine's boot partition (ESP)", "Choose another partition or disk."),
-    "system-partition/boot": ("{name} is a boot loader's partition", "Choose another partition or disk."),
-    "system-partition/msr": ("{name} is a reserved partition of Windows (MSR)", "Choose another partition or disk."),
-    "system-partition/recovery": ("{name} is a recovery partition of Windows", "Choose another partition or disk."),
-    "system-partition/maker": ("{name} is a maker's recovery partition", "Choose another partition or disk."),
+    "system-partition": ("{name} is {kind}", "Choose another partition or disk."),
     "partitioned": ("{name} has partitions: {names}", "Name one of them, or, if you need none of them, delete them "
                     "first with your partitioning tool."),
     "read-only": ("{disk} is read-only", "A card may have a lock switch; a failing disk may turn read-only."),
@@ -97,8 +96,7 @@ CASES = {
     "no-serial": ("{disk} reports neither a serial number nor a WWN, so you can't confirm which disk it is",
                   "Measure on a scratch image on it instead."),
     "wrong-serial": ("{serial} is not the {kind} of {name}",
-                     "Check which disk it is: `fswizard drives` shows the serial numbers."),
-    "wrong-serial/name": ("{serial} is not the {kind} of {name}", "Check which disk it is; its {kind} is {text}"),
+                     "Check which disk it is: `fswizard drives` shows serial numbers and names."),
 }  # fmt: skip
 """All reasons against erasing a device, the most important first: text and hint."""
 
@@ -230,7 +228,7 @@ def _lost(name: str, probed: Probed) -> Iterator[Finding]:
     if probed.devices > 1 and not probed.left_by_a_run:
         yield make_finding("btrfs-member/several", name=name, devices=probed.devices, type=probed.type)
     if part := SYSTEM_PARTITIONS.get(probed.properties.get("ID_PART_ENTRY_TYPE", "").lower()):
-        yield make_finding(f"system-partition/{part}", name=name)
+        yield make_finding("system-partition", name=name, kind=_(part))
 
 
 def _named(name: str, probed: Probed, facts: Facts) -> Iterator[Finding]:
@@ -284,8 +282,7 @@ def _unconfirmed(facts: Facts, typed: str | None) -> Iterator[Finding]:
     text, kind = next(iter((unique or facts.reported).items()), ("", ""))
     if unique:
         if typed is not None and typed not in unique:
-            case = "wrong-serial" if kind == SERIAL else "wrong-serial/name"
-            yield make_finding(case, serial=f"{typed!r:.80}", kind=kind, name=device.name, text=text)
+            yield make_finding("wrong-serial", serial=f"{typed!r:.80}", kind=kind, name=device.name)
         return
     for duplicate, duplicate_kind in facts.reported.items():
         if count := sum(duplicate in other for other in facts.others):

@@ -86,15 +86,6 @@ class ModelRow:
         return "weak" if self.strength in ("hint", "community") else "strong"
 
 
-def parse_table(text: str) -> ModelTable:
-    """Parse the table from TOML."""
-    import tomli
-
-    table = tomli.loads(text)
-    rows = (ModelRow(kind=row.pop("class"), **row) for row in table["model"])
-    return ModelTable(rows, (Source(**source) for source in table["source"]), table["names"])
-
-
 def bare(model: str) -> str:
     """Model name in capitals, without its maker: `WDC WD40EFAX-68JH4N1` becomes `WD40EFAX-68JH4N1`.
 
@@ -140,12 +131,16 @@ def scsi_name(vendor: str, product: str, more: str = "") -> str:
     return whole if product and spellings(spaced)[-1] == bare(whole) != bare(spaced) else spaced
 
 
+@cache
+def _compiled(pattern: str) -> re.Pattern[str]:
+    return re.compile(pattern, re.ASCII)
+
+
 class ModelTable:
     """The table of models, with lookup by name."""
 
     def __init__(self, rows: Iterable[ModelRow], sources: Iterable[Source] = (), names: Iterable[str] = ()) -> None:
         self.rows = tuple(rows)
-        self._patterns = [re.compile(row.pattern, re.ASCII) for row in self.rows]
         self.sources = {source.url: source for source in sources}
         self.names = sorted({*names, *(row.pattern for row in self.rows if row.pattern.isalnum())})
         """Names of known models, for suggestions."""
@@ -157,10 +152,7 @@ class ModelTable:
             names += tuple(f"{name}0" for name in names)
         for name in names:
             written = {stem(name), name, " ".join(model.upper().split())}
-            rows = []
-            for pattern, row in zip(self._patterns, self.rows, strict=True):
-                if any(map(pattern.fullmatch, written)):
-                    rows.append(row)
+            rows = [row for row in self.rows if any(map(_compiled(row.pattern).fullmatch, written))]
             if rows:
                 return sorted(rows, key=lambda row: row.pattern not in written)
         return []
@@ -177,7 +169,11 @@ class ModelTable:
 @cache
 def shipped_table() -> ModelTable:
     """The table that comes with the program."""
-    return parse_table(resources.files(__package__).joinpath("smr_models.toml").read_text("utf-8"))
+    import tomli
+
+    table = tomli.loads(resources.files(__package__).joinpath("smr_models.toml").read_text("utf-8"))
+    rows = [ModelRow(kind=row.pop("class"), **row) for row in table["model"]]
+    return ModelTable(rows, [Source(**source) for source in table["source"]], table["names"])
 
 
 def persistent_cache_bytes(drive: Drive) -> int:

@@ -153,7 +153,7 @@ def outputs(text: str) -> Iterator[Output]:
         start, found = opening.start(), list[Output]()
         try:
             value, at = _decoder.raw_decode(text, start)
-            found += [of_document(document, start) for document in _documents_in(value)]
+            found += [_of_document(document, start) for document in _documents_in(value)]
         except json.JSONDecodeError as error:
             damaged += 1
             at = max(opening.end(), error.pos)
@@ -213,7 +213,7 @@ def _documents_in(value: Any) -> Iterator[dict[str, Any]]:
             yield from _documents_in(item)
 
 
-def of_document(document: dict[str, Any], at: int = 0) -> Output:
+def _of_document(document: dict[str, Any], at: int = 0) -> Output:
     """Make an output from a JSON document, with the equivalent lines."""
     lines = dict[str, str]()
     for path, name in _LINES.items():

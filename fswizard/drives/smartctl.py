@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import queue
 import shlex
 import threading
@@ -12,15 +11,14 @@ from dataclasses import asdict, replace
 from typing import Any
 
 from fswizard.drives.identity import known_facts
-from fswizard.drives.machine import HERE, Machine
-from fswizard.drives.pastes import Output, cleaned, count_at, of_document, rows_at, value_at
+from fswizard.drives.pastes import Output, count_at, outputs, rows_at, value_at
 from fswizard.drives.smartctl_output import facts_of
 from fswizard.drives.smr import KIND_OF, SmrFacts, judge_smr
-from fswizard.errors import FswizardError, Missing, RunFailed
-from fswizard.language import N_, _, in_english
-from fswizard.model.drive import Drive, Evidence
+from fswizard.errors import FswizardError, RunFailed
+from fswizard.language import N_, _, in_english, joined
+from fswizard.model.drive import Drive
 from fswizard.system import clock, programs
-from fswizard.system.block_device import SECTOR_BYTES, path_of
+from fswizard.system.block_device import HERE, SECTOR_BYTES, Tree, path_of
 from fswizard.system.commands import query
 
 _BUSES = ("nvme", "sata", "sas", "scsi", "ide", "usb")
@@ -39,18 +37,18 @@ _USED = (
 """Keys of the percentage of life used."""
 
 
-def details(drive: Drive, *, timeout_s: float = 10.0, wake: bool = False, machine: Machine = HERE) -> Drive:
+def details(drive: Drive, *, timeout_s: float = 10.0, wake: bool = False, tree: Tree = HERE) -> Drive:
     """Return the drive with data from smartctl; `pending` says why some are missing.
 
     A disk in standby stays asleep unless `wake`. May be called from any thread; returns within about `timeout_s`.
     """
     if drive.bus not in _BUSES:
         return drive
-    known = known_facts(drive, machine)
+    known = known_facts(drive, tree)
     try:
         answer = _ask(drive, clock.monotonic() + timeout_s, wake)
     except FswizardError as error:
-        return _without(drive, known, error)
+        return replace(drive, pending=joined((error.message, error.hint)) if error.hint else error.message)
     document, lines, by_smartctl = answer.document, answer.lines, facts_of(answer)
     facts = _merged(known, by_smartctl)
     passed = value_at(document, "smart_status.passed")
@@ -125,17 +123,9 @@ def _query(drive: Drive, asking: tuple[str, ...], type_: str, deadline: float, w
         raise RunFailed(N_("smartctl did not answer in time."), N_("The disk may be busy or failing."))
     device = ("--device", type_) if type_ else ()
     power = () if wake else ("--nocheck", "standby")
-    try:
-        output = query(("smartctl", "--json", *asking, *power, *device, path_of(drive.name)), timeout_s=left_s).stdout
-    except Missing as error:
-        raise Missing(error.message, N_("Install smartmontools; `fswizard doctor` says how.")) from error
-    except FswizardError as error:
-        raise RunFailed(error.message, N_("The disk may be busy or failing: try again later.")) from error
-    try:
-        document = json.loads(output)
-    except (ValueError, RecursionError):
-        document = None
-    return of_document(document) if isinstance(document, dict) else Output(text=cleaned(output))
+    done = query(("smartctl", "--json", *asking, *power, *device, path_of(drive.name)), timeout_s=left_s)
+    text = done.stdout.decode("utf-8", "replace")
+    return next(outputs(text), Output(text=text))
 
 
 def _merged(known: SmrFacts, answer: SmrFacts) -> SmrFacts:
@@ -143,17 +133,6 @@ def _merged(known: SmrFacts, answer: SmrFacts) -> SmrFacts:
     answered = {name: value for name, value in asdict(answer).items() if value}
     answered |= {"source": known.source, "zoned": known.zoned or answer.zoned}
     return replace(known, **answered)
-
-
-def _without(drive: Drive, known: SmrFacts, error: FswizardError) -> Drive:
-    """Return the drive without data from smartctl, with a note on the missing evidence and how to get it."""
-    if drive.kind not in ("hdd", "unknown"):
-        return replace(drive, pending=error.message)
-    verdict = judge_smr(known)
-    text = N_("TRIM, zones, recording type and smartctl's database are missing here: {reason}")
-    evidence = Evidence("smartctl-missing", "unknown", "weak", _(text, reason=_(error.message)))
-    verdict = replace(verdict, evidence=(*verdict.evidence, evidence), advice=(*verdict.advice, error.hint))
-    return replace(drive, smr=verdict, pending=error.message)
 
 
 def _wear(document: dict[str, Any]) -> tuple[int | None, int | None]:

@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 
 from fswizard.disks.locations import filesystem_number
-from fswizard.drives import combined_drive, persistent_cache_bytes
+from fswizard.drives import drive_of, persistent_cache_bytes
 from fswizard.filesystems import availability
 from fswizard.language import _, joined, listing
 from fswizard.model.estimates import room
@@ -82,7 +82,7 @@ def _of_directories(plan: Plan) -> Iterator[Doubt]:
 
 
 def _disk_under(directory: str) -> str:
-    drive = combined_drive(directory)
+    drive = drive_of(directory)
     return drive.name if drive else str(os.stat(directory).st_dev)
 
 

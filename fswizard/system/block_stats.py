@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import os
-from pathlib import Path
 from typing import NamedTuple
 
-SECTOR_BYTES = 512
-"""Unit of /sys/block/*/stat, independent of the sector size of the disk (kernel: Documentation/block/stat.rst)."""
+from fswizard.system.block_device import HERE, SECTOR_BYTES
 
 
 class Counters(NamedTuple):
@@ -23,21 +21,17 @@ class Counters(NamedTuple):
 
 
 def counters(*names: str) -> Counters | None:
-    """Sum of the counters of the block devices `names`; None if one of them has no counters."""
-    known = [one for name in names if (one := _counters(name)) is not None]
-    return Counters(*map(sum, zip(*known))) if known and len(known) == len(names) else None
-
-
-def _counters(name: str) -> Counters | None:
-    try:
-        fields = Path(f"/sys/class/block/{name}/stat").read_text().split()
-        return Counters(int(fields[2]) * SECTOR_BYTES, int(fields[6]) * SECTOR_BYTES, int(fields[8]))
-    except (OSError, IndexError, ValueError):
-        return None
+    """Sum of the counters of the block devices `names` (kernel: block/stat.rst); None if one of them has none."""
+    every = []
+    for name in names:
+        fields = HERE.text(f"/sys/class/block/{name}/stat").split()
+        if len(fields) < 9:
+            return None
+        every.append((int(fields[2]) * SECTOR_BYTES, int(fields[6]) * SECTOR_BYTES, int(fields[8])))
+    return Counters(*map(sum, zip(*every))) if every else None
 
 
 def device_under(directory: str) -> str:
     """Kernel name of the block device below `directory`; empty if there is none."""
     number = os.stat(directory).st_dev
-    link = Path(f"/sys/dev/block/{os.major(number)}:{os.minor(number)}")
-    return link.resolve().name if link.exists() else ""
+    return HERE.device_of(f"{os.major(number)}:{os.minor(number)}")

@@ -11,8 +11,7 @@ from pathlib import Path
 from typing import Literal
 
 import fswizard
-from fswizard.errors import FswizardError, Missing
-from fswizard.language import _
+from fswizard.errors import FswizardError
 from fswizard.model.plan import Plan
 from fswizard.model.result import Environment
 from fswizard.model.text import safe
@@ -123,23 +122,20 @@ class Host(Tree):
 
     def loads(self) -> dict[int, Load]:
         """Loads of all processes by PID."""
-        loads = {int(name): self._load(name) for name in self.names("/proc") if name.isdecimal()}
-        return {number: load for number, load in loads.items() if load is not None}
+        import psutil
 
-    def _load(self, number: str) -> Load | None:
-        """Load of a process; None if it has ended."""
-        head, _, tail = self.text(f"proc/{number}/stat").rpartition(")")
-        fields = tail.split()
-        if len(fields) < 13:
-            return None
-        moved = dict(re.findall(r"^(read_bytes|write_bytes): (\d+)$", self.text(f"proc/{number}/io"), re.MULTILINE))
-        return Load(
-            safe(head.partition("(")[2]),
-            int(fields[1]),
-            (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK"),
-            int(moved.get("read_bytes", 0)),
-            int(moved.get("write_bytes", 0)),
-        )
+        loads, asked = {}, ["name", "ppid", "cpu_times"]
+        if hasattr(psutil.Process, "io_counters"):  # some kernels don't count what a process reads and writes
+            asked.append("io_counters")
+        for process in psutil.process_iter(asked):
+            known = process.info
+            load = Load(safe(known["name"]), known["ppid"] or 0)
+            if times := known["cpu_times"]:
+                load = replace(load, cpu_s=times.user + times.system)
+            if moved := known.get("io_counters"):
+                load = replace(load, read_bytes=moved.read_bytes, written_bytes=moved.write_bytes)
+            loads[process.pid] = load
+        return loads
 
     def distribution(self) -> Distribution:
         """The distribution, from os-release(5)."""
@@ -200,19 +196,6 @@ def environment(plan: Plan, *, root_path: str | None = None, workload_path: str 
         memory_bytes=this.memory_bytes(),
         tools={program: version for program, version in sorted(versions.items()) if version},
     )
-
-
-def why_not_started(path: str) -> str:
-    """Sentence that says why an installed program is unusable; empty if it starts."""
-    if (many := os.path.basename(os.path.realpath(path))) in ("busybox", "toybox"):
-        return _("That of {collection} lacks options that are needed.", collection=many)
-    try:
-        done = commands.query([path, "--version"], timeout_s=5)
-    except Missing as error:
-        return error.message
-    except FswizardError:
-        return ""  # slow, but it started
-    return _("It cannot start: {output}", output=safe(done.output)[:200]) if done.exit_code in (126, 127) else ""
 
 
 def tool_version(program: str, path: str | None = None) -> str:

@@ -11,38 +11,19 @@ from fswizard.language import _
 from fswizard.system import commands, programs
 
 
-def obstacle() -> str:
-    """Reason why nothing can be installed from here, to be followed by a command; empty if it can.
-
-    Without a terminal, it is possible as root or with passwordless sudo.
-    """
-    program = programs.root_program()
-    if os.geteuid() != 0 and not program:
-        return _("Neither sudo nor su is installed. Please run as root:")
-    asks = program == "su" or (program == "sudo" and commands.query(["sudo", "-n", "true"]).exit_code)
-    if asks and not sys.stdin.isatty():
-        return _("Installing takes a password, and there is no terminal to ask for it. Please run:")
-    return ""
-
-
 def offer(packages: Sequence[str]) -> bool:
-    """Install packages if the user agrees and there is no `obstacle`; returns whether that succeeded.
+    """Install packages as root or by sudo if the user agrees; returns whether that succeeded.
 
     All messages, including those of the package manager, go to standard error.
     """
-    names, command = ", ".join(packages), shlex.join(programs.install_command(packages))
-    if not command:
-        text = _(
-            "fswizard doesn't know this distribution's package manager. Please install: {packages}.", packages=names
-        )
-        _print(text)
-        return False
-    missing = _("Missing: {packages}.", packages=names)
-    if reason := obstacle():
-        _print(f"{missing} {reason}\n  {command}")
-        return False
+    _print(programs.install_hint(*packages))
+    if os.geteuid():
+        if not commands.find("sudo"):
+            return False
+        if not sys.stdin.isatty() and commands.query(["sudo", "-n", "true"]).exit_code:
+            _print(_("Installing takes a password, and there is no terminal to ask for it."))
+            return False
     if sys.stdin.isatty():
-        _print(_("{missing} This would install it:\n  {command}", missing=missing, command=command))
         print(_("Install now? [Y/n] "), end="", file=sys.stderr, flush=True)
         answer = sys.stdin.readline()
         if not answer or answer.strip().lower() not in ("", "y", "yes"):
@@ -52,7 +33,7 @@ def offer(packages: Sequence[str]) -> bool:
         if commands.attend(step):
             _print(_("Installing failed. If this machine is offline, connect it to the network and try again."))
             return False
-    return True
+    return bool(programs.package_manager())
 
 
 def _print(text: str) -> None:

@@ -23,16 +23,14 @@ class Mount:
     source: str
 
 
+_LINE = re.compile(r"\d+ \d+ ([^ ]+) ([^ ]+) ([^ ]+) .*? - ([^ ]+) ([^ ]*)", re.DOTALL)
+"""Device, root, mount point; after optional fields and a dash: type, source. Blanks in them are escaped."""
+
+
 def parse(lines: Iterable[str]) -> tuple[Mount, ...]:
     """Parse mountinfo; mounts are in the order of mounting, and invalid lines are skipped."""
-    rows = []
-    for line in lines:
-        before, dash, after = line.partition(" - ")
-        left, right = before.split(" "), after.split(" ")
-        if dash and left[0].isdecimal() and len(left) >= 6 and len(right) >= 2:
-            texts = map(unescape, (left[3], left[4], right[0], right[1]))
-            rows.append(Mount(left[2], *texts))
-    return tuple(rows)
+    found = filter(None, map(_LINE.match, lines))
+    return tuple(Mount(*map(unescape, line.groups())) for line in found)
 
 
 def unescape(field: str) -> str:
@@ -43,3 +41,9 @@ def unescape(field: str) -> str:
 def current(tree: Tree = HERE) -> tuple[Mount, ...]:
     """Mounts of this namespace."""
     return parse(tree.lines("/proc/self/mountinfo"))
+
+
+def mount_of(path: str, table: Iterable[Mount]) -> Mount | None:
+    """Mount of `path`, an absolute path without links; the latest one if mounts cover each other."""
+    covering = [mount for mount in table if f"{path}/".startswith(mount.path.rstrip("/") + "/")]
+    return max(reversed(covering), key=lambda mount: len(mount.path), default=None)

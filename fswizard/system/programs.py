@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import NamedTuple
 
 from fswizard.language import N_, _, n_
 from fswizard.model.recipe import Program
@@ -38,24 +37,21 @@ FAMILIES = {
 """Name in package tables by name in os-release."""
 
 
-class PackageManager(NamedTuple):
-    """Commands of a distribution that install packages; their names are appended."""
-
-    install: tuple[str, ...]
-    unattended: str
-    """Option that disables prompts."""
-    refresh: tuple[str, ...] = ()
-    """Command that updates the package lists; empty if installing does that."""
-
-
-APT = PackageManager(("apt-get", "install"), "--yes", ("apt-get", "update"))
-MANAGERS = {
-    "debian": APT,
-    "ubuntu": APT,
-    "fedora": PackageManager(("dnf", "install"), "--assumeyes"),
-    "arch": PackageManager(("pacman", "-S", "--needed"), "--noconfirm"),
-    "opensuse": PackageManager(("zypper", "install"), "--no-confirm"),
+UNATTENDED = {
+    "apt-get": (("apt-get", "update"), ("apt-get", "install", "--yes")),
+    "dnf": (("dnf", "install", "--assumeyes"),),
+    "pacman": (("pacman", "-S", "--needed", "--noconfirm"),),
+    "zypper": (("zypper", "install", "--no-confirm"),),
 }
+"""Commands that install packages without a prompt, with the package lists brought up to date."""
+MANAGERS = {
+    "debian": ("apt-get", "install"),
+    "ubuntu": ("apt-get", "install"),
+    "fedora": ("dnf", "install"),
+    "arch": ("pacman", "-S", "--needed"),
+    "opensuse": ("zypper", "install"),
+}
+"""Command by distribution that installs packages, whose names are appended."""
 
 
 def _families() -> Iterator[str]:
@@ -70,9 +66,9 @@ def package_of(packages: Mapping[str, str]) -> str:
     return next((packages[name] for name in _families() if name in packages), packages.get("", ""))
 
 
-def package_manager() -> PackageManager | None:
-    """Package manager of this distribution; None if unknown."""
-    return next((MANAGERS[name] for name in _families()), None)
+def package_manager() -> tuple[str, ...]:
+    """Command of this distribution that installs packages; empty if unknown."""
+    return next((MANAGERS[name] for name in _families()), ())
 
 
 def _names(packages: Iterable[str]) -> list[str]:
@@ -82,20 +78,16 @@ def _names(packages: Iterable[str]) -> list[str]:
 def install_command(packages: Iterable[str]) -> tuple[str, ...]:
     """Command that installs packages; empty if the package manager or the packages are unknown."""
     manager, names = package_manager(), _names(packages)
-    return as_root((*manager.install, *names)) if manager and names else ()
+    return as_root((*manager, *names)) if manager and names else ()
 
 
-def unattended_commands(packages: Iterable[str]) -> tuple[tuple[str, ...], ...]:
+def unattended_commands(packages: Iterable[str]) -> list[tuple[str, ...]]:
     """Commands that update the package lists and install packages without prompts."""
     manager, names = package_manager(), _names(packages)
-    if manager is None or not names:
-        return ()
-    steps = [(*manager.install, manager.unattended, *names)]
-    if manager.refresh:
-        steps.insert(0, manager.refresh)
-    if root_program() == "su":  # asks for the password each time
-        return (_by_su(*steps),)
-    return tuple(as_root(step) for step in steps)
+    if not manager or not names:
+        return []
+    *before, install = UNATTENDED[manager[0]]
+    return [as_root(step) for step in (*before, (*install, *names))]
 
 
 def install_hint(*packages: str) -> str:
@@ -121,8 +113,6 @@ def root_program() -> str:
 def as_root(command: Sequence[str]) -> tuple[str, ...]:
     """`command` with a prefix that runs it as root."""
     program = root_program()
-    return _by_su(command) if program == "su" else (*filter(None, [program]), *command)
-
-
-def _by_su(*commands: Sequence[str]) -> tuple[str, ...]:
-    return ("su", "-", "-c", " && ".join(map(shlex.join, commands)))
+    if program == "su":
+        return ("su", "-", "-c", shlex.join(command))
+    return (*filter(None, [program]), *command)

@@ -20,13 +20,13 @@ import pytest
 
 from fswizard import drives as drives_of_this_machine
 from fswizard.disks import choice, locations, rights, way
-from fswizard.drives import combined_drive, drive_of, inventory, smartctl
+from fswizard.drives import drive_of, inventory, smartctl
 from fswizard.drives.devices import find_device
-from fswizard.drives.machine import Machine, mount_of
 from fswizard.errors import Missing
 from fswizard.model.drive import Drive, Partition
 from fswizard.session import doubts, planning
 from fswizard.system import commands, host, mounts
+from fswizard.system.block_device import Tree
 from fswizard.system.host import Space
 from fswizard.system.mounts import Mount
 from fswizard.system.process import Finished
@@ -62,7 +62,7 @@ _UNKNOWN_BRIDGE = {"smartctl": {"version": [7, 3], "messages": [{"string": "Unkn
 
 
 @cache
-def desktop() -> Machine:
+def desktop() -> Tree:
     """Laid out once for all tests of a process."""
     folder = tempfile.TemporaryDirectory(prefix="fswizard-desktop-")
     _KEPT.append(folder)
@@ -86,7 +86,7 @@ class _Host(ModelHost):
 def drives() -> dict[str, Drive]:
     """The disks with all that smartctl tells, by kernel name."""
     with at_the_desktop():
-        found = (smartctl.details(drive, machine=desktop()) for drive in inventory(desktop()))
+        found = (smartctl.details(drive, tree=desktop()) for drive in inventory(desktop()))
         return {drive.name: replace(drive, partitions=tuple(map(_with_room, drive.partitions))) for drive in found}
 
 
@@ -101,18 +101,17 @@ def at_the_desktop() -> Iterator[None]:
     """Everything that the wizard asks of its machine is asked of the recorded one."""
     recorded = desktop()
     here: dict[str, Any] = {
-        "details": partial(smartctl.details, machine=recorded),
+        "details": partial(smartctl.details, tree=recorded),
         "drive_of": lambda path: drive_of(recorded.real(path), recorded),
-        "find_device": partial(find_device, machine=recorded),
-        "mounts": SimpleNamespace(current=lambda: mounts.current(recorded)),
-        "combined_drive": partial(combined_drive, machine=recorded),
+        "find_device": partial(find_device, tree=recorded),
+        "mounts": SimpleNamespace(current=lambda: mounts.current(recorded), mount_of=mounts.mount_of),
     }
     with use(_Host(root=recorded.root)), pytest.MonkeyPatch.context() as patch:
         for room in (doubts, locations, choice):
             for name, function in here.items():
                 if hasattr(room, name):
                     patch.setattr(room, name, function)
-        patch.setattr("fswizard.drives.devices.is_blank", lambda device, machine: True)
+        patch.setattr("fswizard.drives.devices.is_blank", lambda device, tree: True)
         patch.setattr(drives_of_this_machine, "details", here["details"])  # imported when they are called
         patch.setattr(drives_of_this_machine, "inventory", lambda: inventory(recorded))
         patch.setattr(rights, "state", lambda: "root")
@@ -167,7 +166,7 @@ def twin(name: str) -> Iterator[None]:
 
 
 def _mount(path: str) -> Mount:
-    found = mount_of(path, mounts.current(desktop()))
+    found = mounts.mount_of(path, mounts.current(desktop()))
     assert found is not None
     return found
 

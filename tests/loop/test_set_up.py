@@ -19,7 +19,7 @@ from fswizard.demo import find_story
 from fswizard.disks.set_up import TEST_FILE, TEST_WORDS
 from fswizard.disks.set_up_plan import SetUpPlan, plan_set_up, script, undo_commands
 from fswizard.disks.setting_up import LOCK
-from fswizard.drives.machine import probe
+from fswizard.drives.contents import probe
 from fswizard.filesystems import parse_candidate
 from tests.builders import write_result
 from tests.fakes.machine import make_program

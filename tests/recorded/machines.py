@@ -12,12 +12,12 @@ import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from fswizard.drives.machine import Machine
+from fswizard.system.block_device import Tree
 
 HERE = Path(__file__).parent / "sysfs"
 
 
-def machine(name: str, root: Path) -> Machine:
+def machine(name: str, root: Path) -> Tree:
     """The recorded machine `name`, laid out below `root`."""
     udev: dict[str, dict[str, str]] = {}
     for heading, lines in _sections((HERE / f"{name}.txt").read_text("utf-8")):
@@ -30,20 +30,21 @@ def machine(name: str, root: Path) -> Machine:
             _directory(root, heading, lines)
     for block in sorted((root / "sys/class/block").iterdir()):
         record(root, block.name, udev.get(block.name, {}))
-    return Machine(root)
+    return Tree(root)
 
 
 def record(root: Path, name: str, properties: Mapping[str, str]) -> None:
     """udev's record of a device, as its rules make it: every name, also one whose link leads to another device."""
     device, links = root / "dev" / name.replace("!", "/"), root / "dev/disk/by-id"
-    names = {link.name for link in links.glob("*") if link.resolve() == device.resolve()}
+    every = (root / "dev/disk").glob("*/*")
+    names = {f"{link.parent.name}/{link.name}" for link in every if link.resolve() == device.resolve()}
     if {"ID_BUS", "ID_SERIAL"} <= properties.keys():
         link = links / f"{properties['ID_BUS']}-{properties['ID_SERIAL']}"
-        names.add(link.name)
+        names.add(f"by-id/{link.name}")
         if not link.is_symlink():
             _link(link, os.path.relpath(device, links))
     number = (root / "sys/class/block" / name / "dev").read_text("utf-8").strip()
-    lines = [f"S:disk/by-id/{each}" for each in sorted(names)] + [f"E:{key}={properties[key]}" for key in properties]
+    lines = [f"S:disk/{each}" for each in sorted(names)] + [f"E:{key}={properties[key]}" for key in properties]
     _write(root / f"run/udev/data/b{number}", "\n".join(["I:1000000", *lines]).encode())
 
 

@@ -22,7 +22,7 @@ def _roomy_machine() -> Iterator[None]:
     disk = make_drive(name="sdmodel")
     with use(ModelHost()), pytest.MonkeyPatch.context() as patch:
         for room in (doubts, choice):
-            patch.setattr(room, "combined_drive", lambda _: disk)
+            patch.setattr(room, "drive_of", lambda _: disk)
         patch.setattr(choice, "details", lambda drive, **_: drive)
         yield
 

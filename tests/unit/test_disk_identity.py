@@ -10,9 +10,9 @@ import pytest
 from fswizard.disks import choice
 from fswizard.drives import inventory, may_erase
 from fswizard.drives.devices import find_device, refusals
-from fswizard.drives.machine import Machine
 from fswizard.errors import Refused
 from fswizard.model.plan import Member, Target
+from fswizard.system.block_device import Tree
 from tests.builders import make_plan
 from tests.recorded import machines
 from tests.unit.test_may_erase import PART, SERIAL, attach, found, stage
@@ -22,11 +22,11 @@ STICK = "usb-Generic_Flash_Disk_0123456789ABCDEF-0:0"
 WWID = "naa.5000c500a1b2c3d0"
 
 
-def identifiers(machine: Machine, name: str) -> dict[str, str]:
+def identifiers(machine: Tree, name: str) -> dict[str, str]:
     return may_erase.identifiers(find_device(f"/dev/{name}", machine).facts)
 
 
-def against(machine: Machine, name: str, typed: str | None = None) -> list[str]:
+def against(machine: Tree, name: str, typed: str | None = None) -> list[str]:
     """What the plan, and root, say about how the device is confirmed."""
     target = find_device(f"/dev/{name}", machine)
     codes = ("no-serial", "wrong-serial")
@@ -155,10 +155,10 @@ def test_both_disks_of_a_dock_are_named_on_the_command_line_and_a_twin_of_later_
             choice._confirmed(members, docked, typed)
     target = Target("device", "/dev/sdb", others=(Member("/dev/sdc", 0),))
     made = make_plan(target=target, losses=("sdb: ext4, 4.00 TB",))
-    monkeypatch.setattr(choice, "find_device", partial(find_device, machine=dock))
+    monkeypatch.setattr(choice, "find_device", partial(find_device, tree=dock))
     with pytest.raises(Refused, match=r"Everything on /dev/sdb, /dev/sdc would be lost\.") as refused:
         choice.require_confirmation(made)
     assert refused.value.hint.endswith(f"--erase {DOCK['sdb']},{DOCK['sdc']}")
-    monkeypatch.setattr(choice, "find_device", partial(find_device, machine=twins))
+    monkeypatch.setattr(choice, "find_device", partial(find_device, tree=twins))
     with pytest.raises(Refused, match="nothing else tells them apart"):
         choice.devices_of(made)

@@ -9,17 +9,18 @@ from pathlib import Path
 
 import pytest
 
-from fswizard.drives import combined_drive, drive_of, inventory, is_file_of_others
+from fswizard.drives import drive_of, inventory, is_file_of_others
+from fswizard.drives.contents import probe
 from fswizard.drives.inventory import _free_bytes, describe
-from fswizard.drives.machine import HERE, Machine, mount_of, probe
 from fswizard.drives.smr import judge_composed
 from fswizard.model.drive import Confidence, Drive, Partition, SmrKind, SmrVerdict
-from fswizard.system.mounts import Mount, parse
+from fswizard.system.block_device import HERE, Tree
+from fswizard.system.mounts import Mount, mount_of, parse
 from tests.fakes.clock import SimulatedClock
 from tests.fakes.machine import make_program
 from tests.recorded.machines import machine
 
-Recorded = Callable[[str], Machine]
+Recorded = Callable[[str], Tree]
 
 
 @pytest.fixture
@@ -27,7 +28,7 @@ def recorded(tmp_path: Path) -> Recorded:
     return lambda name: machine(name, tmp_path / name)
 
 
-def drives_of(machine: Machine) -> dict[str, Drive]:
+def drives_of(machine: Tree) -> dict[str, Drive]:
     """Its disks by name."""
     return {drive.name: drive for drive in inventory(machine)}
 
@@ -109,8 +110,7 @@ def test_hostile_text_becomes_harmless(recorded: Recorded) -> None:
 
 def test_a_pool_is_judged_by_its_disks(recorded: Recorded) -> None:
     pools = recorded("pools")
-    assert combined_drive("/home/me", pools) == drive_of("/home/me", pools)
-    both, mirror = combined_drive("/srv/both/backups", pools), combined_drive("/tank/media/films", pools)
+    both, mirror = drive_of("/srv/both/backups", pools), drive_of("/tank/media/films", pools)
     assert both is not None and mirror is not None
     assert (both.name, both.model, both.kind) == ("sda+sdb", "ST4000DM004-2CV1 + WDC WD40EFRX-68N", "array")
     assert (both.smr.kind, shingled_members(both)) == ("drive-managed", ["sda"])
@@ -125,7 +125,7 @@ def test_a_pool_is_judged_by_its_disks(recorded: Recorded) -> None:
         ("laptop", "/run/user/1000/x", None),
         ("nas", "/srv/poolside", "sdh"),
         ("server", "/tank/home", "dm-0"),
-        ("pools", "/srv/both", None),
+        ("pools", "/srv/both", "sda+sdb"),
     ],
 )
 def test_the_disk_below_a_path(recorded: Recorded, name: str, path: str, disk: str | None) -> None:
@@ -180,11 +180,9 @@ def test_a_failure_is_not_taken_for_nothing(script: str, found: dict[str, str] |
 
 def test_a_disk_that_could_not_be_looked_at_says_so(programs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     make_program(programs, "blkid", NO_RIGHTS)
-    monkeypatch.setattr(Machine, "udev_runs", False)
-    for user, why in ((0, "blkid failed"), (1000, "that needs root here")):
-        monkeypatch.setattr("os.geteuid", lambda user=user: user)
-        (drive,) = describe(("sdx",), HERE)
-        assert f"sdx couldn't be read ({why})" in drive.pending
+    monkeypatch.setattr("fswizard.drives.contents.UDEV", "/nonexistent")
+    (drive,) = describe(("sdx",), HERE)
+    assert "sdx couldn't be read" in drive.pending
 
 
 LINE = r"41 22 179:1 /@home /media/holiday\040photos rw,nosuid shared:7 master:2 - btrfs /dev/sda1 rw,space_cache"

@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 from fswizard.drives import persistent_cache_bytes
-from fswizard.drives.identity import parse_pages
 from fswizard.drives.models import (
     ModelRow,
     ModelTable,
@@ -17,6 +16,7 @@ from fswizard.drives.models import (
     shipped_table,
 )
 from fswizard.drives.smr import SmrFacts, judge_smr
+from fswizard.drives.vpd import parse_pages
 from tests.builders import make_drive
 
 DISK = SmrFacts("smartctl", model="ST4000XX000-1AB104", medium="rotating")
