@@ -20,17 +20,14 @@ _BUSES: tuple[tuple[str, Bus], ...] = (
     (r"/mmc_host/", "mmc"),
     (r"/virtio\d+/", "virtio"),
     (r"/end_device-[\d:]+/", "sas"),
-    (r"/ide\d+/", "ide"),
     (r"/host\d+/", "scsi"),
     (r"/virtual/block/loop", "loop"),
     (r"/virtual/block/md", "md"),
     (r"/virtual/block/dm-", "dm"),
-    (r"/virtual/block/zram", "zram"),
 )
 """Bus by a pattern of the disk's path in sysfs."""
 _KINDS: dict[Bus, DriveKind] = {
     "loop": "virtual",
-    "zram": "virtual",
     "virtio": "virtual",
     "dm": "virtual",
     "md": "array",
@@ -41,7 +38,6 @@ _NAMED_BY: dict[Bus, str] = {"loop": "loop/backing_file", "dm": "dm/name", "mmc"
 _FIRMWARE = ("device/firmware_rev", "device/fwrev", "device/rev")
 """Attributes of NVMe disks, cards and SCSI disks."""
 _MEDIA: dict[DriveKind, Medium] = {"hdd": "rotating", "ssd": "solid-state", "nvme": "nvme"}
-_MEDIA_BY_BUS: dict[Bus, Medium] = {"mmc": "solid-state", "zram": "memory"}
 _KERNEL_ZONED: dict[str, Zoned] = {"host-managed": "host-managed", "host-aware": "host-aware"}
 _EMULATED_VENDORS = ("QEMU", "VBOX", "VMware", "Msft", "Google", "Xen")
 _VIRTUAL_NAME = re.compile(r"xvd|zd\d|rbd|nbd|drbd")
@@ -88,7 +84,7 @@ def known_facts(drive: Drive, tree: Tree = HERE) -> SmrFacts:
         model=drive.model,
         capacity_bytes=drive.size_bytes if drive.bus == "sata" else 0,
         rpm=drive.rpm or 0,
-        medium=_MEDIA_BY_BUS.get(drive.bus) or _MEDIA.get(drive.kind, ""),
+        medium=_MEDIA.get(drive.kind, ""),
         zoned=_KERNEL_ZONED.get(block.text("queue/zoned")) or page.zoned,
         trim=page.trim or (sata_disk and block.number("queue/discard_max_bytes") > 0),
         bridge=drive.bridge,

@@ -22,8 +22,8 @@ from fswizard.system import clock
 from fswizard.system.block_device import HERE, SECTOR_BYTES, Tree, look_at
 from fswizard.system.commands import query
 
-_NEVER_LISTED = re.compile(r"ram\d|fd\d|sr\d|nbd\d|mtdblock|mmcblk\d+(boot|rpmb)")
-_ORDER = ("nvme", "sata", "sas", "scsi", "ide", "usb", "mmc", "virtio", "other", "md", "dm", "loop", "zram")
+_NEVER_LISTED = re.compile(r"z?ram\d|fd\d|sr\d|nbd\d|mtdblock|mmcblk\d+(boot|rpmb)")
+_ORDER = ("nvme", "sata", "sas", "scsi", "usb", "mmc", "virtio", "other", "md", "dm", "loop")
 _EXTENDED_PARTITION_BYTES = 1024
 """Size that Linux reports for an extended partition."""
 _POLL_S = 1.0

@@ -21,7 +21,7 @@ from fswizard.system import clock, programs
 from fswizard.system.block_device import HERE, SECTOR_BYTES, Tree, path_of
 from fswizard.system.commands import query
 
-_BUSES = ("nvme", "sata", "sas", "scsi", "ide", "usb")
+_BUSES = ("nvme", "sata", "sas", "scsi", "usb")
 _BRIDGE_TYPES = ("", "sat", "sat,12", "sntasmedia", "sntjmicron", "sntrealtek")
 """Device types to try for USB bridges; empty for the default. None of them writes to the disk (smartctl(8), -d)."""
 _ASKING = ("--info", "--health", "--attributes")

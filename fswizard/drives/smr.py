@@ -17,7 +17,7 @@ from fswizard.language import N_, _, in_english, joined
 from fswizard.model.drive import SMR_KINDS, Confidence, Drive, DriveKind, Evidence, SmrKind, SmrVerdict
 from fswizard.model.units import size_text
 
-Medium = Literal["", "rotating", "solid-state", "nvme", "memory"]
+Medium = Literal["", "rotating", "solid-state", "nvme"]
 Zoned = Literal["", "host-managed", "host-aware", "drive-managed"]
 Recording = Literal["", "SMR", "CMR"]
 
@@ -33,11 +33,7 @@ _UP_TO_ATA8 = re.compile(r"(?!.*ACS-[2-9])(?:.*ATA(?:/ATAPI)?-?[1-8]\b|[1-8]$)")
 _ACS_2 = re.compile(r"ACS-2(?: \(minor revision not indicated\)|, ATA8-ACS T13/1699-D revision \w+)")
 """ACS-2 as the latest standard; does not match a damaged line."""
 _LEAST_SHINGLED_BYTES = 480_000_000_000
-_WITHOUT_PLATTERS = {
-    "nvme": N_("an NVMe device"),
-    "memory": N_("compressed memory (zram)"),
-    "solid-state": N_("a device that reports no rotation"),
-}
+_WITHOUT_PLATTERS = {"nvme": N_("an NVMe device"), "solid-state": N_("a device that reports no rotation")}
 _OTHER_DEVICES = ("cd/dvd", "optical", "tape", "sequential", "enclosure", "processor", "changer", "storage array")
 """Parts of SCSI device types that are no disks."""
 _LISTS = N_("{source} ({document}) lists this model as {recording}: {note}.")

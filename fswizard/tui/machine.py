@@ -37,9 +37,6 @@ RECIPES: dict[Purpose, str] = {
 }
 """The initial recipe for each purpose."""
 
-NO_DISKS = ("zram",)
-"""Buses of devices that are not disks. Loop devices attached by the user may stand for disks, for rehearsals."""
-
 
 class DiskFacts:
     """Known facts about a disk.
@@ -111,7 +108,7 @@ class MachineCache:
         for drives in watch(stopped.is_set):
             if stopped.is_set():
                 return
-            self.take([drive for drive in drives if drive.bus not in NO_DISKS and not is_file_of_others(drive)])
+            self.take([drive for drive in drives if not is_file_of_others(drive)])
 
     def take(self, drives: Sequence[Drive]) -> None:
         """Take note of the disks that are attached now, and query those that have changed."""

@@ -135,7 +135,7 @@ def test_drives_are_listed_as_json_and_for_people(tmp_path: Path, monkeypatch: p
     monkeypatch.setattr(drives, "inventory", lambda: found)
     monkeypatch.setattr(drives, "details_each", lambda drives, **_: iter(drives))
     documents = json.loads(fswizard("drives", "--json").stdout)
-    assert [drive["name"] for drive in documents] == ["nvme0n1", "mmcblk0", "zram0"]
+    assert [drive["name"] for drive in documents] == ["nvme0n1", "mmcblk0"]
     assert {"verdict", "confidence", "evidence", "advice"} == set(documents[0]["smr"])
     assert "nvme0n1  Samsung SSD 990 PRO 2TB  2.00 TB  NVMe SSD (nvme)" in fswizard("drives").stdout
 

@@ -125,20 +125,6 @@ def test_nothing_seen_and_trim_of_a_bridge_a_volume_or_a_hybrid_prove_nothing(fa
     assert judge_smr(replace(TRIM, model="TOSHIBA MQ02ABD100H")).kind == "unknown", "a hybrid of the shipped table"
 
 
-@pytest.mark.parametrize(
-    ("facts", "rows", "words"),
-    [
-        (DISK, NOTHING, "smartctl -l farm"),
-        (TRIM, table("cmr"), "disagree"),
-        (SmrFacts("name", model="ST4000XX000"), NOTHING, "fswizard smr DEVICE"),
-    ],
-)
-def test_an_unknown_disk_comes_with_advice(facts: SmrFacts, rows: ModelTable, words: str) -> None:
-    found = judge_smr(facts, rows)
-    assert found.kind == "unknown"
-    assert words in str(found.advice)
-
-
 def test_names_that_are_not_in_the_table_lead_to_those_that_are() -> None:
     (near,) = judge_smr(SmrFacts("name", model="WDC WD40EFAK")).evidence
     assert near.code == "near-names" and "WD40EFAX (drive-managed)" in near.text
