@@ -222,7 +222,7 @@ def _locked(entry: Path) -> Iterator[BinaryIO | None]:
 
 def _write(descriptor: int, made: Leftover) -> None:
     """Write the entry. The new line is written before truncating, so that a kill leaves a valid first line."""
-    text = json.dumps(to_json(made)).encode() + b"\n"
+    text = json.dumps(to_json(replace(made, entry=Path()))).encode() + b"\n"  # which a reader knows
     try:
         os.pwrite(descriptor, text, 0)
         os.ftruncate(descriptor, len(text))

@@ -73,7 +73,7 @@ class StuckDisk:
     async def sync(self) -> Finished:
         return done("sync", b"4096\n")
 
-    async def errors(self, candidate: Candidate) -> dict[str, int]:
+    async def errors(self) -> dict[str, int]:
         return {}
 
     async def require_same(self) -> None:
