@@ -3,7 +3,7 @@
 Add an engine
 =============
 
-Write `fswizard/engines/NAME.py` with one class: a frozen dataclass with slots that derives from `Engine`. The program
+Write `fswizard/engines/NAME.py` with one class: `@frozen`, and derived from `Engine`. The program
 needs nothing else. `fsync.py` is a short example; `Job` in `model/recipe.py` describes what may be overridden.
 
 - `engine` is its name in recipes, and its fields are the keys of a workload: `Literal` for a choice, `bool`, or

@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Annotated, Literal
 
 from fswizard.engines.shared.context import TIB
@@ -13,6 +13,7 @@ from fswizard.engines.shared.engine import Files, Timed
 from fswizard.engines.shared.programs import Done, Work
 from fswizard.engines.shared.trees import LEFT_BY_COMPRESSION, TreeEngine
 from fswizard.language import N_, _
+from fswizard.model.frozen import frozen
 from fswizard.model.keys import within
 from fswizard.model.metrics import BYTES_WRITTEN
 from fswizard.model.recipe import Program
@@ -23,7 +24,7 @@ CHANGED_EVERY = 20
 START_S = 0.7
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class BackupJob(TreeEngine):
     """A borg archive of a source tree that is outside the candidate and read into memory beforehand."""
 

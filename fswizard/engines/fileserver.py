@@ -11,7 +11,7 @@ created less than 160 loops before, here a tenth.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Annotated
 
 from fswizard.engines.shared.context import GIB, WorkloadFailed
@@ -21,6 +21,7 @@ from fswizard.engines.shared.fileserver_worker import PRECREATED_FIFTHS
 from fswizard.engines.shared.programs import Done, JsonLines, Work, syncing, worker
 from fswizard.language import N_, _, n_
 from fswizard.model.estimates import FILES_MADE_PER_S, SEQUENTIAL_BYTES_PER_S, SSD
+from fswizard.model.frozen import frozen
 from fswizard.model.keys import from_to, must_be, within
 from fswizard.model.metrics import BYTES_WRITTEN, CPU, LATENCIES, OPERATION_RATE, PREALLOCATION_TIME, Metric
 from fswizard.model.recipe import Pace
@@ -36,7 +37,7 @@ def operation_metrics(operation: str) -> tuple[Metric, ...]:
     )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class FileServerJob(Engine):
     """The file-server mix of filebench: create and write, append, read whole, delete, stat.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import Annotated, Literal
 
@@ -14,6 +14,7 @@ from fswizard.engines.shared.programs import Done, Reader, Work, failure, watch
 from fswizard.language import N_, _
 from fswizard.model.estimates import SEQUENTIAL_BYTES_PER_S, SSD
 from fswizard.model.filesystem import Strain
+from fswizard.model.frozen import frozen
 from fswizard.model.keys import must_be, within
 from fswizard.model.metrics import BYTES_WRITTEN, CPU, IOPS, LATE_RATE, LATENCIES, SYNCS, THROUGHPUT, Metric
 from fswizard.model.recipe import Pace, Program
@@ -39,7 +40,7 @@ _DOING = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class FioJob(Engine):
     """A block workload on one file, run by fio."""
 

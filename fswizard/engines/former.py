@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from fswizard.engines.shared.engine import Engine, Timed
+from fswizard.model.frozen import frozen
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class FormerJob(Engine):
     """A job of a result, whatever it was. Recipes can't have it, as they choose one of its metrics."""
 

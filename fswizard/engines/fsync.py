@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Annotated
 
 from fswizard.engines.shared.context import MIB, TIB
@@ -11,6 +11,7 @@ from fswizard.engines.shared.engine import Engine, Files, Timed, cpu_s
 from fswizard.engines.shared.fsync_worker import LARGEST, SAVE
 from fswizard.engines.shared.programs import Done, JsonLines, Work, worker
 from fswizard.language import _
+from fswizard.model.frozen import frozen
 from fswizard.model.keys import within
 from fswizard.model.metrics import BYTES_WRITTEN, CPU, FSYNC_MEDIAN, FSYNC_WORST
 from fswizard.progress.workload_events import Measured
@@ -18,7 +19,7 @@ from fswizard.progress.workload_events import Measured
 UNIT_BYTES = 8 * MIB
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class FsyncJob(Engine):
     """Small saves with fsync while a large file is written at a steady pace.
 

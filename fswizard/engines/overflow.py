@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from statistics import fmean, median
 from typing import Annotated
 
@@ -13,6 +13,7 @@ from fswizard.engines.shared.context import MIB, TIB
 from fswizard.engines.shared.engine import Engine, Timed
 from fswizard.engines.shared.fio_output import rates_by_second
 from fswizard.engines.shared.programs import Done
+from fswizard.model.frozen import frozen
 from fswizard.model.keys import within
 from fswizard.model.metrics import LATE_RATE, Metric
 from fswizard.model.recipe import Pace
@@ -25,7 +26,7 @@ BYTES_BEFORE_CLIFF = Metric("bytes_before_cliff", "B", "higher")
 SLOWEST_SECOND = Metric("slowest_second", "B/s", "higher")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class OverflowJob(Engine):
     """Random writes until a shingled disk's persistent cache overflows."""
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Annotated, Literal
 
 from fswizard.engines.shared.context import GIB
@@ -10,6 +10,7 @@ from fswizard.engines.shared.engine import Files, Timed
 from fswizard.engines.shared.trees import FILES_COPIED_PER_S, TreeEngine
 from fswizard.language import N_, _
 from fswizard.model.estimates import SEQUENTIAL_BYTES_PER_S
+from fswizard.model.frozen import frozen
 from fswizard.model.keys import within
 from fswizard.model.recipe import Program
 
@@ -17,7 +18,7 @@ INODE_BYTES = 256
 """Minimum number of bytes written to update an access time."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class RsyncJob(TreeEngine):
     """A generated tree that rsync copies onto the candidate, or from it.
 

@@ -6,7 +6,7 @@ import errno
 import os
 import random
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -15,6 +15,7 @@ import psutil
 from fswizard.engines.shared.engine import Engine, Files, Timed, cpu_s, duration_s
 from fswizard.engines.shared.programs import Done, Work
 from fswizard.language import N_, _, n_
+from fswizard.model.frozen import frozen
 from fswizard.model.keys import within
 from fswizard.model.metrics import BYTES_WRITTEN, CPU, DURATION, OPERATION_RATE, WORST_STALL
 from fswizard.model.recipe import Program
@@ -33,7 +34,7 @@ SPEED = {"wal": (1_200, 70_000), "delete": (500, 220_000)}
 """
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SqliteJob(Engine):
     """Transactions of SQLite, each on the disk before the next one begins (`synchronous = FULL`)."""
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import errno
 import math
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Annotated, Any, ClassVar, Literal
 
 from fswizard.engines.shared import tree_worker
@@ -20,6 +20,7 @@ from fswizard.engines.shared.trees import FILES_COPIED_PER_S, METADATA_BYTES, Tr
 from fswizard.language import N_, _
 from fswizard.model.estimates import SEQUENTIAL_BYTES_PER_S
 from fswizard.model.filesystem import Strain
+from fswizard.model.frozen import frozen
 from fswizard.model.keys import must_be, within
 from fswizard.model.recipe import Program
 
@@ -41,7 +42,7 @@ LINE_BYTES = 16
 """Length of the line that `find` writes for each file."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class TreeJob(TreeEngine):
     """Work on a generated directory tree with the everyday programs."""
 

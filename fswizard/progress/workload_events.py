@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Literal
 
+from fswizard.model.frozen import frozen
 from fswizard.model.metrics import Metric
 from fswizard.system.process import Finished
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Doing:
     """A new activity begins: filling, measuring, syncing."""
 
@@ -21,7 +21,7 @@ class Doing:
     """False while the workload prepares its files."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Progress:
     """Progress of a program of the workload; replaces the previous one."""
 
@@ -33,14 +33,14 @@ class Progress:
     worst_latency_s: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Ran:
     """A program ended; for the log."""
 
     finished: Finished
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Measured:
     """One figure. A workload may measure other metrics in addition to the primary one."""
 

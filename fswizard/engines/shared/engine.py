@@ -6,13 +6,14 @@ import errno
 import os
 from collections.abc import AsyncIterator, Iterable, Sequence
 from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 
 from fswizard.engines.shared.context import BareDevice, WorkloadContext, WorkloadFailed
 from fswizard.engines.shared.programs import Done, JsonLines, Work, carry_out, succeed, syncing, worker
 from fswizard.errors import Refused
 from fswizard.language import _
+from fswizard.model.frozen import frozen
 from fswizard.model.metrics import BYTES_WRITTEN, PREALLOCATION_TIME, SHARE_DONE, WORST_STALL
 from fswizard.model.recipe import Cost, Job, PlannedCommand
 from fswizard.progress.workload_events import Emit, Measured
@@ -21,7 +22,7 @@ FILLING_LIMIT_S = 86_400.0
 """A large disk takes most of a day."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Files:
     """Files at a path, which jobs can share, and the programs that create them."""
 
@@ -33,7 +34,7 @@ class Files:
     """Create them again even if they exist."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Timed:
     """A workload of programs that run in turn."""
 

@@ -84,17 +84,15 @@ def read_whole(descriptor: int, buffer: bytearray) -> None:
 
 def prepare(options: Options) -> None:
     """Create the directories and four fifths of the files."""
-    dice, content, emitted_s = random.Random(options.seed), noise(options.seed), 0.0
+    dice, content = random.Random(options.seed), noise(options.seed)
     for number in range(options.files):
         path = options.path(number)
         if number % DIRECTORY_WIDTH == 0:
             os.makedirs(os.path.dirname(path), exist_ok=True)
+            emit(fraction=number / options.files)
         if options.exists_at_first(number):
             with open(path, "xb", buffering=0) as file:
                 write_whole(file.fileno(), options.size(dice), content, dice.randrange(IO_BYTES))
-        if time.monotonic() - emitted_s > EMIT_S:
-            emitted_s = time.monotonic()
-            emit(fraction=number / options.files)
 
 
 def fill(directory: str, percent: int) -> None:

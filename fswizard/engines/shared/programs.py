@@ -11,7 +11,7 @@ import signal
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path, PurePath
 from typing import Any, Literal, NamedTuple
 
@@ -20,6 +20,7 @@ import psutil
 from fswizard.engines.shared.context import WorkloadContext, WorkloadDisturbed, WorkloadFailed
 from fswizard.errors import OutOfMemory
 from fswizard.language import _
+from fswizard.model.frozen import frozen
 from fswizard.model.recipe import Job
 from fswizard.model.units import duration_text
 from fswizard.progress.workload_events import Doing, Emit, Progress, Ran
@@ -75,7 +76,7 @@ class JsonLines(Reader):
                 self.emit(Progress(get("fraction"), get("rate"), "1/s", None, get("worst_s")))
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Work:
     """A program of a workload."""
 

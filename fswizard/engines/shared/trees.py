@@ -6,7 +6,6 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
 from importlib import resources
 from pathlib import Path
@@ -21,6 +20,7 @@ from fswizard.engines.shared.programs import Done, Work, counted, worker
 from fswizard.language import _, n_
 from fswizard.model.codec import from_json, to_json
 from fswizard.model.estimates import FILES_MADE_PER_S, SEQUENTIAL_BYTES_PER_S
+from fswizard.model.frozen import frozen
 from fswizard.model.keys import must_be, within
 from fswizard.model.metrics import BYTES_WRITTEN, CPU, DURATION, FILE_RATE, RETURNED, WORST_STALL, Metric
 from fswizard.model.units import size_text
@@ -37,7 +37,7 @@ MOST_DIRECTORIES = 1_000_000
 STEPS = Meta(min_length=2, max_length=1025)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class TreeShape:
     """Shape of a tree of real files, without names: quantiles at equal steps, from the smallest to the largest."""
 
