@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any, Literal
@@ -170,33 +171,31 @@ class RunEnded(Event):
 
 def fold(result: Result, events: Iterable[Event]) -> Result:
     """The result after `events`. Pure."""
-    added: dict[str, list[Any]] = {}
+    added = defaultdict[str, list[Any]](list)
     changes: dict[str, Any] = {}
     elapsed_s, plan = result.elapsed_s, result.plan
     for event in events:
         elapsed_s = max(elapsed_s, event.at_s)
         match event:
             case SampleTaken(sample=sample) if sample.round or not sample.candidate:  # else it is of the first look
-                at_s = sample.at_s or event.at_s
-                added.setdefault("samples", []).append(replace(sample, at_s=at_s))
-            case SeriesRecorded():
-                added.setdefault("throughput_series", []).append(event.series)
-            case StepFailed():
-                added.setdefault("failures", []).append(event.failure)
-            case DoubtRaised():
-                added.setdefault("doubts", []).append(event.doubt)
-            case RoundDiscarded():
-                added.setdefault("discarded_rounds", []).append(event.round)
-            case AmountsChosen():
-                plan = plan.with_amounts(event.amounts)
-            case RoundFinished():
-                changes |= {"finished_rounds": event.round, "survivors": event.survivors}
+                added["samples"].append(replace(sample, at_s=sample.at_s or event.at_s))
+            case SeriesRecorded(series=series):
+                added["throughput_series"].append(series)
+            case StepFailed(failure=failure):
+                added["failures"].append(failure)
+            case DoubtRaised(doubt=doubt):
+                added["doubts"].append(doubt)
+            case RoundDiscarded(round=number):
+                added["discarded_rounds"].append(number)
+            case AmountsChosen(amounts=amounts):
+                plan = plan.with_amounts(amounts)
+            case RoundFinished(round=number, survivors=survivors):
+                changes |= {"finished_rounds": number, "survivors": survivors}
             case RunStarted():
                 changes |= {"outcome": "killed", "fault": "", "remedy": ""}
-            case RunEnded():
-                failed = event.outcome == "failed"
-                changes |= {"fault": event.text if failed else "", "remedy": event.hint if failed else ""}
-                changes["outcome"] = event.outcome
+            case RunEnded(outcome=outcome):
+                fault, remedy = (event.text, event.hint) if outcome == "failed" else ("", "")
+                changes |= {"outcome": outcome, "fault": fault, "remedy": remedy}
     for name, items in added.items():
         changes[name] = (*getattr(result, name), *items)
     return replace(result, plan=plan, elapsed_s=elapsed_s, **changes)

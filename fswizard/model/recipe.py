@@ -311,26 +311,23 @@ class Recipe:
         return tuple(workload for workload in self.workloads if workload.weight > 0 or workload.every > 1)
 
     def weighed(self, weights: Mapping[str, float]) -> Recipe:
-        """The recipe with other weights for some tests. A key is a name, or a prefix of several: `search` for
-        `search-source` and `search-home`. Raises UsageError for an unknown test or an invalid weight."""
+        """The recipe with other weights for some tests. Raises UsageError for an unknown test or an invalid weight."""
         names = [workload.name for workload in self.workloads]
-        chosen = {workload.name: workload.weight for workload in self.workloads}
-        for key, weight in sorted(weights.items(), key=lambda item: item[0] in names):  # single tests go last
-            meant = [key] if key in names else [name for name in names if name.startswith(f"{key}-")]
-            if not meant:
+        for name, weight in weights.items():
+            if name not in names:
                 raise UsageError(
-                    _("{recipe} has no test {test}.", recipe=_(self.title), test=safe(key)),
+                    _("{recipe} has no test {test}.", recipe=_(self.title), test=safe(name)),
                     _("It has: {tests}.", tests=", ".join(names)),
                 )
             if not 0 <= weight <= 100:
                 raise UsageError(
-                    _("The weight of {test} is {weight}.", test=key, weight=f"{weight:g}"),
+                    _("The weight of {test} is {weight}.", test=name, weight=f"{weight:g}"),
                     _("Give a number from 0 to 100."),
                 )
-            chosen.update(dict.fromkeys(meant, weight))
-        if not any(chosen.values()):
+        workloads = tuple(replace(w, weight=weights.get(w.name, w.weight)) for w in self.workloads)
+        if not any(workload.weight for workload in workloads):
             raise UsageError(_("Every test has weight 0."), _("Give at least one a weight above 0."))
-        return replace(self, workloads=tuple(replace(w, weight=chosen[w.name]) for w in self.workloads))
+        return replace(self, workloads=workloads)
 
     def with_amounts(self, amounts: Mapping[str, Amount]) -> Recipe:
         """The recipe with these amounts of work, by name of the test."""

@@ -9,12 +9,10 @@ from fswizard.advice import conclude
 from fswizard.model.analysis import Analysis, Ratio
 from fswizard.model.events import (
     CommandFinished,
-    DoubtRaised,
     Event,
     RatioUpdated,
     RoundDiscarded,
     RoundFinished,
-    RunEnded,
     SampleTaken,
     SeriesRecorded,
     Step,
@@ -25,7 +23,7 @@ from fswizard.model.events import (
 from fswizard.model.metrics import DURATION
 from fswizard.model.plan import Plan
 from fswizard.model.race import POINTS
-from fswizard.model.result import Doubt, Failure, Sample, ThroughputSeries
+from fswizard.model.result import Failure, Sample, ThroughputSeries
 from fswizard.model.run_state import LOG_ENTRIES, LogNote, RunState
 from fswizard.tui.widgets.race import Race as RaceWidget
 from fswizard.tui.widgets.race import TimeLine
@@ -80,16 +78,6 @@ def test_dropped_and_failed_candidates_are_told_apart() -> None:
     state = after(*recorded("smr-fileserver"))
     assert any("once more" in entry.text for entry in state.log if isinstance(entry, LogNote))
     assert not state.dropped("nilfs2"), "it was tried again"
-
-
-def test_doubts_discarded_rounds_and_the_end_leave_a_line_each() -> None:
-    state = after(
-        DoubtRaised(1.0, Doubt("on-battery", "On battery.")),
-        RoundDiscarded(2.0, 2, "suspended"),
-        RunEnded(3.0, "stopped", "Ended on request."),
-    )
-    assert [entry.kind for entry in state.log if isinstance(entry, LogNote)] == ["doubt", "discarded", "end"]
-    assert state.ended and state.run_fraction == 0.0, "a run that was stopped is not complete"
 
 
 def ratios_of(analysis: Analysis) -> list[tuple[str, ...]]:

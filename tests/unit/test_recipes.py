@@ -9,7 +9,7 @@ from random import Random
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from fswizard import recipes
@@ -104,27 +104,18 @@ def test_what_a_workload_before_made_is_not_made_again() -> None:
     ("text", "words"),
     [
         (toml({**FIO, "blok": "4K"}), ["workload 1 (write)", "'blok'", "'block'"]),
-        (toml({**FIO, "allocated": True, "rw": "read"}), ["'allocated'", "only for writes"]),
         (toml({**FIO, "block": "4Q"}), ["workload 1 (write)", "'block'", "'4Q' is not a size"]),
         (toml({**SERVER, "seconds": None}), ["workload 1 (serve)", "missing required field `seconds`"]),
-        (toml({**FIO, "size": None}), ["workload 1 (write)", "missing required field `size`"]),
         (toml({**FIO, "metric": "append_latency"}), ["'metric'", "throughput"]),
         (toml({**FIO, "engine": "filesever"}), ["'engine'", "did you mean 'fileserver'"]),
         (toml({**FIO, "jobs": 100_000}), ["jobs: Expected `int` <= 256"]),
-        (toml({**FIO, "size": 1}), ["write): size: Expected `int` >= 1048576"]),
-        (toml({**FIO, "direct": 1}), ["direct: Expected `bool`, got `int`"]),
         (toml({**FIO, "name": "../x"}), [": name: Expected `str` matching"]),
         (toml(FIO, FIO), ["two workloads are called 'write'"]),
-        (toml(candidates="ext4"), [": candidates: Expected `array`, got `str`"]),
-        (toml(title="x" * 61), [": title: Expected `str` of length <= 60"]),
         (toml(schema=2), ["schema: Invalid enum value 2"]),
         (toml(image="256M"), ["'image'", "at least 336 MB", "leave 268 MB behind."]),
-        (toml(image=1), [".toml: image: Expected"]),
         ("tree = {sizes = [3], directories = 'x'}\n" + toml(TREE), [".toml: tree: "]),
-        (toml(group="dekstop"), [": group: Invalid enum value 'dekstop'"]),
         ("minutes = nan\n" + toml(minutes=None), [": minutes: Expected `float` >= 0.1"]),
         ("a = " + "[" * 100_000, ["not TOML"]),
-        ("#" * (1 << 20) + "#", ["over 1 MB"]),
         (toml({**FIO, "metric": "sync_p99", "fdatasync": 0}), ["write: 'metric' must be one of throughput, iops"]),
     ],
 )
@@ -136,7 +127,7 @@ def test_what_is_wrong_is_told_with_file_and_key(text: str, words: list[str]) ->
     assert [word for word in words if word not in said] == []
 
 
-@pytest.mark.parametrize("key", ["rw", "size", "engine", "metric", "name", "x" * 9999])
+@pytest.mark.parametrize("key", ["metric", "x" * 9999])
 def test_what_is_wrong_is_told_in_a_few_lines_however_long_it_is(key: str) -> None:
     with pytest.raises(UsageError) as caught:
         recipes.parse(toml({**FIO, key: "x" * 99_999}), "mine.toml")
@@ -161,15 +152,6 @@ def test_any_value_of_any_key_is_a_recipe_or_a_complaint(workload: dict[str, Any
         assert isinstance(recipes.parse(text, "x.toml"), Recipe)
     except UsageError as error:
         assert error.message.startswith("x.toml: ")
-
-
-@settings(deadline=None)  # writing a file may wait for a busy disk
-@given(st.binary())
-def test_any_bytes_are_a_recipe_or_a_complaint(tmp_path_factory: pytest.TempPathFactory, data: bytes) -> None:
-    path = tmp_path_factory.getbasetemp() / "any.toml"
-    path.write_bytes(data)
-    with pytest.raises(UsageError, match=r"any\.toml"):
-        recipes.load(path)
 
 
 def test_the_shipped_recipes_can_all_be_used_and_a_misspelt_name_gets_the_nearest() -> None:
@@ -251,9 +233,3 @@ def test_the_file_server_s_sizes_and_files_and_directories_are_distributed_as_fi
 def test_nothing_goes_past_the_page_cache_but_what_a_program_of_that_name_sends_past_it(name: str) -> None:
     direct = [workload.title for workload in recipes.find(name).workloads if workload.job.direct]
     assert all("cache=none" in title for title in direct)
-
-
-def test_a_desktop_s_run_writes_less_than_50_gb() -> None:
-    recipe = recipes.find("desktop-ssd")
-    trials = 12 * len(recipe.candidates)
-    assert recipe.image_bytes + trials * sum(workload.writes_bytes for workload in recipe.workloads) < 50e9

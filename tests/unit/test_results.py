@@ -29,7 +29,6 @@ from fswizard.results import (
     new_path,
     state_directory,
 )
-from fswizard.results.reading import MAXIMUM_BYTES
 from fswizard.session import take_up
 from tests.builders import make_drive, make_plan, make_result, write_result
 
@@ -52,10 +51,6 @@ def test_what_was_published_is_read_whatever_a_recipe_may_have_now(path: Path) -
 SAMPLE = (
     b'{"type": "SampleTaken", "at_s": 1, "sample": {"round": 1, "candidate": "xfs", "workload": "", "metric": "m", '
     b'"value": 2.5, "unit": "s", "better": "higher"}}'
-)
-SERIES = (
-    b'{"type": "SeriesRecorded", "at_s": 1, "series": {"round": 1, "candidate": "xfs", "workload": "write", '
-    b'"unit": "B/s", "rates": [1.0, 2.5]}}'
 )
 
 
@@ -150,11 +145,9 @@ def replaced(file: Path, old: bytes, new: bytes) -> Path:
         (b"\xff\xfe", "not UTF-8"),
         (b'{"type": "SampleTaken", "sample": {}}', "missing required field .round"),
         (b'{"type": "DoubtRaised", "doubt": {"code": 1, "text": ""}}', "doubt.code: Expected .str., got .int."),
-        (b'{"at_s": NaN}', "not JSON"),
         (b'{"at_s": ' + b"9" * 5000 + b"}", "out of range"),
         (SAMPLE.replace(b"2.5", b"1e30"), "the number 1e.30 is too large"),
         (SAMPLE.replace(b"higher", b"greener"), "sample.better: Invalid enum value 'greener'"),
-        (SERIES.replace(b"2.5", b"1e30"), "the number 1e.30 is too large"),
         (b'{"a": ' * 100_000, "nested too deeply"),
     ],
 )
@@ -178,7 +171,6 @@ def test_a_whole_number_and_a_new_field_do_not_matter_and_text_becomes_harmless(
         (b'"schema":3', b'"schema":4', "schema 4"),
         (b'"baseline":"ext4"', b'"baseline":"zfs"', "'zfs' is not among the candidates"),
         (b'"name":"xfs"', b'"name":"ext4"', "twice"),
-        (b'"baseline"', b'"base"', "missing required field .baseline"),
         (b'"job":{', b'"job":[],"jobs":{', "workloads.0..job: FioJob: Expected .object."),
     ],
 )
@@ -187,13 +179,6 @@ def test_a_file_of_a_newer_program_and_a_plan_that_does_not_fit_together_are_ref
 ) -> None:
     with pytest.raises(UsageError, match=reason):
         load(replaced(file, old, new))
-
-
-def test_a_file_that_is_too_large_is_refused_unread(tmp_path: Path) -> None:
-    (tmp_path / "large").touch()
-    os.truncate(tmp_path / "large", MAXIMUM_BYTES + 1)
-    with pytest.raises(UsageError, match="over 200 MB; no such file is that long"):
-        load(tmp_path / "large")
 
 
 def test_a_run_comes_back_as_it_was_written_and_progress_says_how_far_a_killed_one_came(
