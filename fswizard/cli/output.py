@@ -6,9 +6,11 @@ import re
 import sys
 from pathlib import Path
 
+from rich.cells import cell_len
+
 from fswizard.errors import RunFailed, UsageError
 from fswizard.language import _
-from fswizard.model.text import cells, safe
+from fswizard.model.text import safe
 from fswizard.system.files import write_new
 
 WIDTH = 78
@@ -20,7 +22,7 @@ def wrapped(text: str, first: str = "  ", rest: str = "  ", width: int = WIDTH) 
     """Lines of `width` columns; longer words such as addresses are not broken, so that they can be copied."""
     lines = [""]
     for unit in _UNIT.findall(text):
-        if cells(rest + lines[-1] + unit.rstrip()) > width and lines[-1]:
+        if cell_len(rest + lines[-1] + unit.rstrip()) > width and lines[-1]:
             lines.append("")
         lines[-1] += unit if lines[-1] else unit.lstrip()
     return [f"{rest if number else first}{line.rstrip()}" for number, line in enumerate(lines)]

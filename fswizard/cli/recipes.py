@@ -8,13 +8,14 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from plumbum import cli
+from rich.cells import cell_len
 
 from fswizard import recipes
 from fswizard.cli.command import Command
 from fswizard.cli.output import deliver, wrapped
 from fswizard.language import _, number
 from fswizard.model.recipe import Recipe, grouped
-from fswizard.model.text import cells, safe
+from fswizard.model.text import safe
 from fswizard.model.units import binary_text, duration_text, size_text
 from fswizard.recipes import tree_profile
 from fswizard.report.text import pad
@@ -51,7 +52,7 @@ class Recipes(Command):
 
 def _section(title: str, members: Sequence[Recipe]) -> str:
     title = _(title)
-    return "\n\n".join((f"{title}\n{'-' * cells(title)}", *map(_paragraph, members)))
+    return "\n\n".join((f"{title}\n{'-' * cell_len(title)}", *map(_paragraph, members)))
 
 
 def _paragraph(recipe: Recipe) -> str:

@@ -37,13 +37,6 @@ def safe_lines(text: str | bytes) -> str:
     return "\n".join("\t".join(safe(part) for part in line.split("\t")) for line in text.split("\n"))
 
 
-def cells(text: str) -> int:
-    """Number of terminal columns that `text` takes."""
-    if text.isascii():
-        return len(text)
-    return sum(0 if unicodedata.combining(c) else 2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in text)
-
-
 CAPITAL_NOUNS = frozenset({"de", "lb"})
 """Languages that capitalise nouns everywhere."""
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from html import escape
 
+from rich.cells import cell_len
+
 from fswizard.language import chosen
 from fswizard.model.analysis import SIGNS, Findings
-from fswizard.model.text import cells
 from fswizard.report import content
 from fswizard.report.blocks import Chart
 from fswizard.report.colours import as_preferred, fills, ink, key_of
@@ -85,14 +86,14 @@ def _picture(findings: Findings, style: str) -> str:
     charts = content.figures(findings).charts
     most = max((len(chart.bars) for chart in charts), default=0)
     deep = max(1, int((FOOT - top + GAP) / (PITCH * (most + 1) + GAP)))
-    longest = max((cells(bar.title) for chart in charts for bar in chart.bars), default=0)
+    longest = max((cell_len(bar.title) for chart in charts for bar in chart.bars), default=0)
     columns = 1 if len(charts) <= deep or longest > LONGEST_IN_TWO else 2
     selected = content.highlights(charts, deep * columns)
     if selected:
         parts += _charts(selected, columns, top)
 
     command = attempt_command(plan)
-    size = min(18.0, (INNER - 32) / (cells(command) or 1) / FIXED)
+    size = min(18.0, (INNER - 32) / (cell_len(command) or 1) / FIXED)
     if command and size >= 12:  # half a command is none
         parts.append(f'<rect class="soft" x="{MARGIN}" y="{HEIGHT - 90}" width="{INNER}" height="42" rx="8"/>')
         parts.append(_text(MARGIN + 16, HEIGHT - 63, command, size, "fixed"))
@@ -146,14 +147,14 @@ def _charts(charts: Sequence[Chart], columns: int, top: float) -> Iterator[str]:
 
 def _wide(text: str) -> float:
     """Largest width of a text beside a bar, estimated without its font."""
-    return cells(text) * REGULAR * FIGURE
+    return cell_len(text) * REGULAR * FIGURE
 
 
 def _text(x: float, y: float, text: str, size: float, kind: str = "", *, anchor: str = "start", room: float = 0) -> str:
     """A text element, cut to the width `room` unless that is 0."""
     most = int(room / size / (BOLD if "strong" in kind else REGULAR))
-    if room and cells(text) > most:
-        while cells(text) >= most > 0:
+    if room and cell_len(text) > most:
+        while cell_len(text) >= most > 0:
             text = text[:-1]
         text = f"{text.rstrip()}…"
     place = f'x="{x:.1f}" y="{y:.1f}" font-size="{size:.1f}" class="{kind}" text-anchor="{anchor}"'
