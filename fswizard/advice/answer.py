@@ -201,7 +201,7 @@ def _open(choice: Choice, tables: Tables) -> Answer:
         verdict = _("Only {candidate} was measured: nothing to compare", candidate=choice.title(name))
         return Answer("open", verdict)
     verdict = _("Not settled: no difference between {candidates} is proven", candidates=choice.titles(choice.names))
-    pairs = [pair for rival in rivals if (pair := choice.to_first(rival))]
+    pairs = [pair for rival in rivals if (pair := choice.analysis.pair(rival, choice.first.name))]
     lines = []
     for pair in pairs[:MOST_PAIRS]:
         text = N_("{candidate} looks {speed}, which may be chance.")
@@ -245,7 +245,7 @@ def _behind(choice: Choice, answer: Answer) -> str:
     rival = answer.ratio.baseline if answer.ratio and answer.kind == "winner" else ""
     behind = []
     for name in choice.others:
-        pair = choice.to_first(name)
+        pair = choice.analysis.pair(name, choice.first.name)
         if pair and name != rival and name not in choice.names:
             behind.append(_("{candidate} ({speed})", candidate=choice.title(name), speed=choice.speed(pair.ratio)))
     if not behind:
@@ -257,7 +257,7 @@ def _alternative(choice: Choice) -> str:
     """When another candidate is the better choice; empty if there is no such case."""
     first = choice.first
     for name, needs in choice.lacking.items():
-        pair = choice.to_first(name)
+        pair = choice.analysis.pair(name, choice.first.name)
         if pair and pair.verdict == "faster":
             features = listing(feature_nouns(needs))
             text = N_("{candidate} is {speed}, if you don't need {features}.")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from fswizard.language import N_, _, listing
 from fswizard.model.analysis import ALIKE_AT_THE_END, Analysis, AnswerKind, Ratio
@@ -23,45 +23,32 @@ class Choice:
 
     result: Result
     analysis: Analysis
+    plan: Plan
     kind: AnswerKind
-    names: Names = ()
+    names: Names
     """The candidate to use; then those that may be as good, or over which its lead depends on a test."""
-    eligible: Names = ()
+    first: Candidate
+    """The candidate to use; the baseline without `names`."""
+    eligible: Names
     """Measured candidates that are safe and meet the needs, best first."""
-    lacking: Mapping[str, Names] = field(default_factory=dict)
-    """Unmet needs by measured candidate."""
-    unsafe: Mapping[str, Names] = field(default_factory=dict)
-    """Options that may lose data in a crash, by measured candidate."""
-    in_memory: Names = ()
-    """Measured candidates that cached direct writes in memory and so cannot be compared with the others."""
-
-    plan: Plan = field(init=False)
-    first: Candidate = field(init=False)
-    """The candidate to use; only with `names`."""
-    others: list[str] = field(init=False)
+    others: list[str]
     """Eligible candidates without the first choice."""
-    tests: list[Workload] = field(init=False)
+    lacking: Mapping[str, Names]
+    """Unmet needs by measured candidate."""
+    unsafe: Mapping[str, Names]
+    """Options that may lose data in a crash, by measured candidate."""
+    in_memory: Names
+    """Measured candidates that cached direct writes in memory and so cannot be compared with the others."""
+    tests: list[Workload]
     """The workloads with weight."""
-    unit: str = field(init=False)
+    unit: str
     """Unit for the wording of overall speeds: that of rates if all tests have one."""
-
-    def __post_init__(self) -> None:
-        self.plan = self.result.plan
-        if self.names:
-            self.first = self.plan.candidate(self.names[0])
-        self.others = [name for name in self.eligible if name not in self.names[:1]]
-        self.tests = [workload for workload in self.plan.recipe.workloads if workload.weight > 0]
-        self.unit = "1/s" if all(test.metric.unit.endswith("/s") for test in self.tests) else "s"
 
     def title(self, name: str) -> str:
         return self.plan.candidate(name).title
 
     def titles(self, names: Sequence[str]) -> str:
         return listing([self.title(name) for name in names])
-
-    def to_first(self, name: str) -> Ratio | None:
-        """Overall ratio of a candidate to the first choice, if they were compared."""
-        return self.analysis.pair(name, self.names[0])
 
     def by_test(self, rival: str) -> list[tuple[Workload, Ratio]]:
         """The tests in which the first choice was compared with a rival, with its ratio to the rival."""
@@ -101,26 +88,26 @@ class Choice:
 def choose(result: Result, analysis: Analysis) -> Choice:
     """Select candidates by needs and safety first, then by speed."""
     plan = result.plan
-    if result.outcome == "failed":
-        return Choice(result, analysis, "failed")
     measured = [ratio.candidate for ratio in analysis.overall if ratio.verdict != "failed"]
     if not analysis.overall and analysis.rounds:
         measured = [*analysis.leaders]  # one alone, which has no ratio
-    if not measured:
-        all_failed = result.failures and not analysis.leaders
-        return Choice(result, analysis, "failed" if all_failed else "nothing")
-
+    if result.outcome == "failed":
+        measured = []
     candidates = [plan.candidate(name) for name in measured]
     lacking = {candidate.name: needs for candidate in candidates if (needs := candidate.lacking(plan.needs))}
     unsafe = {candidate.name: risky for candidate in candidates if (risky := candidate.unsafe_options)}
     in_memory = [name for name in measured if name in result.cached_in_memory]
     if in_memory == measured:
         in_memory = []  # they can still be compared with each other
-    eligible = [name for name in measured if name not in {*lacking, *unsafe, *in_memory}]
+    eligible = tuple(name for name in measured if name not in {*lacking, *unsafe, *in_memory})
+
     best = analysis.unbeaten(eligible)  # no other is proven to beat them
     names = tuple(sorted(best, key=lambda name: name != plan.baseline))
     kind: AnswerKind = "open"
-    if not eligible:
+    if not measured:
+        all_failed = result.failures and not analysis.leaders
+        kind = "failed" if all_failed or result.outcome == "failed" else "nothing"
+    elif not eligible:
         kind = "excluded"
     elif len(eligible) == 1:
         kind = "only" if len(analysis.overall) > 1 else "open"  # nothing speaks for the only one that was measured
@@ -134,4 +121,19 @@ def choose(result: Result, analysis: Analysis) -> Choice:
             if all(analysis.dependence(name, other) for other in others):
                 kind, names = "depends", (name, *others)
                 break
-    return Choice(result, analysis, kind, names, tuple(eligible), lacking, unsafe, tuple(in_memory))
+    tests = [workload for workload in plan.recipe.workloads if workload.weight > 0]
+    return Choice(
+        result=result,
+        analysis=analysis,
+        plan=plan,
+        kind=kind,
+        names=names,
+        first=plan.candidate(names[0] if names else plan.baseline),
+        eligible=eligible,
+        others=[name for name in eligible if name not in names[:1]],
+        lacking=lacking,
+        unsafe=unsafe,
+        in_memory=tuple(in_memory),
+        tests=tests,
+        unit="1/s" if all(test.metric.unit.endswith("/s") for test in tests) else "s",
+    )
