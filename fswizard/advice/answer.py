@@ -200,7 +200,7 @@ def _open(choice: Choice, tables: Tables) -> Answer:
     if not rivals:
         verdict = _("Only {candidate} was measured: nothing to compare", candidate=choice.title(name))
         return Answer("open", verdict)
-    verdict = _("Not settled: no difference between {candidates} is proven", candidates=choice.titles(choice.names))
+    verdict = _("Not settled: the fastest of {candidates} is not proven", candidates=choice.titles(choice.names))
     pairs = [pair for rival in rivals if (pair := choice.analysis.pair(rival, choice.first.name))]
     lines = []
     for pair in pairs[:MOST_PAIRS]:
