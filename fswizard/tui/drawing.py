@@ -16,28 +16,26 @@ Piece = str | tuple[str, str] | Content
 """Plain text, text with a style, or finished content."""
 
 
-COLOURS: Mapping[Tone, tuple[str, str]] = {
-    "good": ("$text-success", "$success-muted"),
-    "bad": ("$text-error", "$error-muted"),
-    "even": ("$text-primary", "$primary-muted"),
-    "muted": ("$muted", "$line"),
-    "warning": ("$text-warning", "$warning-muted"),
+COLOURS: Mapping[Tone, str] = {
+    "good": "$text-success",
+    "bad": "$text-error",
+    "even": "$text-primary",
+    "muted": "$muted",
+    "warning": "$text-warning",
 }
-"""Text colour and background colour of a bar, by tone."""
 
 
 def text(*pieces: Piece) -> Content:
     """One piece of content from parts. Control characters are shown escaped."""
-    return Content.assemble(*(_harmless(piece) for piece in pieces))
-
-
-def _harmless(piece: Piece) -> Piece:
-    if isinstance(piece, Content):
-        return piece
-    if isinstance(piece, str):
-        return safe_lines(piece)
-    label, style = piece
-    return safe_lines(label), style
+    harmless: list[Piece] = []
+    for piece in pieces:
+        if isinstance(piece, str):
+            harmless.append(safe_lines(piece))
+        elif isinstance(piece, Content):
+            harmless.append(piece)
+        else:
+            harmless.append((safe_lines(piece[0]), piece[1]))
+    return Content.assemble(*harmless)
 
 
 def filled(sentence: str, **pieces: Piece) -> Content:
@@ -46,10 +44,10 @@ def filled(sentence: str, **pieces: Piece) -> Content:
     return text(*(pieces[part] if number % 2 else part for number, part in enumerate(parts)))
 
 
-def keyed(label: str) -> Content:
-    """Text with keys in backticks, such as `space`, which are highlighted."""
-    parts = label.split("`")
-    return text(*((part, "bold $text-primary" if number % 2 else "") for number, part in enumerate(parts)))
+def keyed(sentence: str, style: str = "") -> Content:
+    """A sentence with keys or commands in backticks, such as `space`, which are highlighted."""
+    parts = sentence.split("`")
+    return text(*((part, "bold $text-primary" if number % 2 else style) for number, part in enumerate(parts)))
 
 
 def lines(parts: Iterable[Content | str]) -> Content:
@@ -59,7 +57,7 @@ def lines(parts: Iterable[Content | str]) -> Content:
 
 def ink(verdict: Verdict) -> str:
     """The text colour of a verdict, on every screen."""
-    return COLOURS[SIGNS[verdict].tone][0]
+    return COLOURS[SIGNS[verdict].tone]
 
 
 def signed(verdict: Verdict, label: str = "") -> Content:
@@ -69,7 +67,7 @@ def signed(verdict: Verdict, label: str = "") -> Content:
 
 def answer_mark(sign: Sign) -> tuple[str, str]:
     """The symbol before the answer of a run, with its style."""
-    return (f"{sign.glyph} ", f"bold {COLOURS[sign.tone][0]}")
+    return (f"{sign.glyph} ", f"bold {COLOURS[sign.tone]}")
 
 
 def filesystem_ink(kind: str) -> str:

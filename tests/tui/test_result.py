@@ -51,14 +51,12 @@ async def test_what_cannot_be_resumed_is_not_offered() -> None:
 def test_what_could_not_be_removed_stands_with_the_answer() -> None:
     left = "/mnt/x/fswizard-1 could not be removed. `fswizard clean` removes what is left."
     result = replace(recorded_result(), doubts=(Doubt("not-removed", left),))
-    assert left in answered(conclude(result))
+    assert left.replace("`", "") in answered(conclude(result)), "commands are coloured, not quoted"
 
 
-async def test_a_key_copies_a_post_and_another_the_commands() -> None:
+async def test_a_key_copies_the_commands() -> None:
     async with finished().run_test(size=(120, 36)) as pilot:
         await settled(pilot)
-        await pilot.press("y")
-        assert pilot.app.clipboard.startswith("**")
         await pilot.press("c")
         assert pilot.app.clipboard.startswith("mkfs.")
 
@@ -76,7 +74,10 @@ async def test_bars_have_their_figures_beside_them_and_are_hatched_where_nothing
             return variables(self.current_theme)
 
         def compose(self) -> ComposeResult:
-            yield Bars(charts)
+            yield Bars()
+
+        def on_mount(self) -> None:
+            self.query_one(Bars).show(charts)
 
     async with Alone().run_test(size=(74, 80)) as pilot:
         await pilot.pause()

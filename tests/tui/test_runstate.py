@@ -101,7 +101,7 @@ def test_who_is_faster_stands_higher_whether_more_or_less_is_better() -> None:
 
 def test_rounds_stand_on_one_time_line_in_the_order_of_measurement_with_what_is_still_to_come() -> None:
     line = TimeLine.of(after(sample("xfs", 1.0), sample("ext4", 1.0), sample("ext4", 1.0, round_=2)), 40)
-    assert [[slot.candidate for slot in slots] for slots in line.rounds] == [["xfs", "ext4"], ["ext4", ""]]
+    assert [[trial[1] for trial in trials] for trials in line.rounds] == [["xfs", "ext4"], ["ext4", ""]]
 
 
 def test_neither_failures_nor_rounds_that_do_not_count_have_figures() -> None:

@@ -18,27 +18,23 @@ class StepBar(Static, can_focus=False):
     ALLOW_SELECT = False
 
     def __init__(self, steps: Sequence[WizardStep], current: WizardStep) -> None:
-        super().__init__(markup=False)
-        self._steps = steps
-        self._current = current
+        super().__init__()
+        self._current = steps.index(current)
+        self._titles = [_(step.title) for step in steps]
 
     def render(self) -> Content:
         """As much as fits: the program's name with all steps, all steps, or the current step."""
-        brand = text(("fswizard", "bold $text-primary"), "   ")
-        titles = [self._step(step) for step in self._steps]
-        for gap in (" ── ", "  ", " "):
-            bar = text((gap, "$line")).join(titles)
-            if brand.cell_length + bar.cell_length <= self.size.width:
-                return brand + bar
+        current, titles = self._current, []
+        for number, title in enumerate(self._titles):
+            if number == current:
+                titles.append(text(("● ", "bold $text-primary"), (title, "bold")))
+            elif number < current:
+                titles.append(text(("✓ ", "$text-success"), (title, "$muted")))
+            else:
+                titles.append(text((f"○ {title}", "$muted")))
+        for brand, gap in (("fswizard", " ── "), ("", "  "), ("", " ")):
+            bar = text((brand, "bold $text-primary"), "   " if brand else "", text((gap, "$line")).join(titles))
             if bar.cell_length <= self.size.width:
                 return bar
-        number = self._steps.index(self._current) + 1
-        position = p_("step of the wizard", "{number} of {count}", number=number, count=len(self._steps))
-        return text(self._step(self._current), (f"  {position}", "$muted"))
-
-    def _step(self, step: WizardStep) -> Content:
-        if step == self._current:
-            return text(("● ", "bold $text-primary"), (_(step.title), "bold"))
-        if self._steps.index(step) < self._steps.index(self._current):
-            return text(("✓ ", "$text-success"), (_(step.title), "$muted"))
-        return text((f"○ {_(step.title)}", "$muted"))
+        position = p_("step of the wizard", "{number} of {count}", number=current + 1, count=len(titles))
+        return text(titles[current], (f"  {position}", "$muted"))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import lru_cache
 
 BLANK = 0x2800
 LEFT = (0x00, 0x40, 0x44, 0x46, 0x47)
@@ -20,15 +19,18 @@ def swatch(texture: int) -> str:
     return chr(BLANK | TEXTURES[texture % len(TEXTURES)])
 
 
-@lru_cache(maxsize=1024)
-def area(values: tuple[float, ...], width: float, height: int, texture: int = 0) -> tuple[str, ...]:
+def area(values: Sequence[float], width: float, height: int, texture: int = 0) -> list[str]:
     """Lines from top to bottom of a filled area under `values`, where 1 is the full height.
 
-    `width` counts cells and may be a multiple of a half.
+    `width` counts cells and may be a multiple of a half. Values are resampled by means, or by repetition.
     """
-    top = 4 * height
-    dots = [max(1, min(top, round(top * value))) for value in stretched(values, max(1, round(2 * width)))]
-    if len(dots) % 2:
+    top, columns = 4 * height, max(1, round(2 * width))
+    dots = []
+    for column in range(columns):
+        begin = column * len(values) // columns
+        share = values[begin : max(begin + 1, (column + 1) * len(values) // columns)]
+        dots.append(max(1, min(top, round(top * sum(share) / len(share)))))
+    if columns % 2:
         dots.append(0)
     lines, mask = [], TEXTURES[texture % len(TEXTURES)]
     for floor in range(top - 4, -1, -4):
@@ -37,14 +39,4 @@ def area(values: tuple[float, ...], width: float, height: int, texture: int = 0)
             cell = LEFT[max(0, min(4, left - floor))] | RIGHT[max(0, min(4, right - floor))]
             line += chr(BLANK | cell & mask) if cell else " "
         lines.append(line)
-    return tuple(lines)
-
-
-def stretched(values: Sequence[float], columns: int) -> list[float]:
-    """`values` resampled to `columns` values, by means or by repetition."""
-    means = []
-    for column in range(columns):
-        begin = column * len(values) // columns
-        share = values[begin : max(begin + 1, (column + 1) * len(values) // columns)]
-        means.append(sum(share) / len(share))
-    return means
+    return lines

@@ -16,11 +16,11 @@ from fswizard.tui.widgets.race import appearances_of
 
 BEYOND = 1.6
 """Intervals are cut at this multiple of the best ratio, as wide ones would leave no space for the rest."""
-ONE_LINE, NAME, VERDICT = 60, 19, 17
+ONE_LINE, NAME, VERDICT = 60, 18, 17
 """Minimum width for a single line per candidate, and the widths of name and verdict on it."""
 
 
-class Leaderboard(Lines):
+class Leaderboard(Lines[RunState]):
     """Candidates, best first. Until the first round is over: the first look in the order of the plan."""
 
     def draw(self, state: RunState, width: int, height: int) -> list[Content]:
@@ -34,23 +34,17 @@ class Leaderboard(Lines):
             ratios = tuple(Ratio(name, "", "", first_look.get(name, 0.0)) for name in appearances)
         best = max(ratio.ratio for ratio in ratios)
         whole = max(min(ratio.high or ratio.ratio, BEYOND * best) for ratio in ratios) or 1.0
-        rule = "─" * (width - 1 - cell_len(title))
-        lines = [text(("─", "$line"), (title, "bold $muted"), (rule, "$line"))]
+        lines = [text(("─", "$line"), (title, "bold $muted"), ("─" * (width - 1 - cell_len(title)), "$line"))]
         for rank, ratio in enumerate(ratios):
             appearance = appearances[ratio.candidate]
             style = "$muted strike" if state.dropped(ratio.candidate) else f"bold {appearance.ink}"
-            number = (f"{rank + 1} ", "bold") if ratio.ratio > 0 else ("– ", "$muted")
-            name = text(
-                "" if first_look else number,
-                (f" {swatch(appearance.texture)} ", appearance.ink),
-                (ratio.candidate, style),
-            )
-            verdict = _verdict(state, ratio)
+            number, verdict = f"{rank + 1} " if ratio.ratio > 0 else "– ", _verdict(state, ratio)
             if first_look:
-                verdict = text(figure_text(ratio.ratio, "B/s") if ratio.ratio else "–")
+                number, verdict = "", text(figure_text(ratio.ratio, "B/s") if ratio.ratio else "–")
+            name = text((number, "bold"), (f" {swatch(appearance.texture)} ", appearance.ink), (ratio.candidate, style))
             if width >= ONE_LINE:
-                bar = _bar(ratio, whole, appearance.ink, width - NAME - VERDICT)
-                lines.append(fitted(name, NAME - 1) + " " + fitted(verdict, VERDICT) + bar)
+                bar = _bar(ratio, whole, appearance.ink, width - NAME - VERDICT - 1)
+                lines.append(fitted(name, NAME) + " " + fitted(verdict, VERDICT) + bar)
             else:
                 bar = _bar(ratio, whole, appearance.ink, width - 3)
                 lines += [fitted(name, width - verdict.cell_length) + verdict, Content("   ") + bar]
@@ -72,10 +66,13 @@ def _verdict(state: RunState, ratio: Ratio) -> Content:
     """The proven result compared with the baseline."""
     if ratio.verdict == "failed":
         return signed("failed")
+    label = ""
     if state.dropped(ratio.candidate):
-        return text((f"✂ {_('dropped')}", "$muted"))
-    if ratio.candidate == state.plan.baseline:
-        return text((f"◆ {_('baseline')}", "$muted"))
-    if ratio.ratio <= 0:
-        return text((f"· {_('waiting')}", "$muted"))
+        label = f"✂ {_('dropped')}"
+    elif ratio.candidate == state.plan.baseline:
+        label = f"◆ {_('baseline')}"
+    elif ratio.ratio <= 0:
+        label = f"· {_('waiting')}"
+    if label:
+        return text((label, "$muted"))
     return signed(ratio.verdict, "" if ratio.verdict == "alike" else speed_text(ratio.ratio))

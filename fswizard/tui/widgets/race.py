@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 
@@ -10,23 +10,20 @@ from textual.content import Content
 
 from fswizard.language import _, p_
 from fswizard.model.plan import Plan
-from fswizard.model.race import Lane, Measurement
+from fswizard.model.race import Lane, Trial
 from fswizard.model.run_state import RunState
 from fswizard.model.units import figure_text
 from fswizard.report.colours import key_of
-from fswizard.tui.drawing import filesystem_ink, text
+from fswizard.tui.drawing import Piece, filesystem_ink, text
 from fswizard.tui.widgets.braille import LINES, area
 from fswizard.tui.widgets.lines import Lines, fitted
 
 HEADROOM = 1.25
 """Height of a lane relative to the best figure; higher peaks are cut off."""
-GAP = Content("  ")
-"""Separator of rounds."""
+GAP = 2
+"""Cells between two rounds."""
 LEAST_HEIGHT = 3
 """Minimum lines of a lane with its title."""
-
-Ground = tuple[tuple[str, str], ...]
-"""Character and colour of the background, for each line of a lane."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,9 +33,6 @@ class Appearance:
     ink: str
     texture: int = 0
     """Distinguishes candidates of the same filesystem, which share a colour."""
-
-
-COLOURLESS = Appearance("$line")
 
 
 def appearances_of(plan: Plan) -> Mapping[str, Appearance]:
@@ -51,22 +45,12 @@ def appearances_of(plan: Plan) -> Mapping[str, Appearance]:
 
 
 @dataclass(frozen=True, slots=True)
-class Slot:
-    """Position of a trial on the time line."""
-
-    round: int
-    candidate: str
-    """Empty for a future trial."""
-    appearance: Appearance
-    measured: bool
-    """It is being measured now."""
-
-
-@dataclass(frozen=True, slots=True)
 class TimeLine:
-    """All trials side by side, grouped by round."""
+    """All trials side by side, grouped by round; a trial that is still to come has no name."""
 
-    rounds: tuple[tuple[Slot, ...], ...]
+    rounds: tuple[tuple[Trial, ...], ...]
+    now: Trial | None
+    """The trial that is being measured."""
     each: int
     """Cells of a trial."""
     width: int
@@ -78,45 +62,45 @@ class TimeLine:
     @classmethod
     def of(cls, state: RunState, width: int) -> TimeLine:
         """The time line for a width; the oldest rounds are omitted if necessary."""
-        step, discarded, appearances = state.measuring_step, state.result.discarded_rounds, appearances_of(state.plan)
-        names: dict[int, list[str]] = {}
-        for number, name in state.race.trials:
-            names.setdefault(number, []).append(name)
-        current = max(names, default=1)
+        step, rounds = state.measuring_step, dict[int, list[Trial]]()
+        for trial in state.race.trials:
+            rounds.setdefault(trial[0], []).append(trial)
+        current = max(rounds, default=1)
         for number in range(current, max(current, state.plan.minimum_rounds) + 1):
-            measured = names.setdefault(number, [])
-            measured += [""] * (state.alive - len(measured))
-        now = (step.round, step.candidate) if step is not None else None
-        rounds = []
-        for number in sorted(names):
-            counted = {} if number in discarded else appearances
-            slots = (Slot(number, name, counted.get(name, COLOURLESS), now == (number, name)) for name in names[number])
-            if names[number]:
-                rounds.append(tuple(slots))
-        while len(rounds) > 1 and sum(len(slots) + len(GAP) for slots in rounds) > width + len(GAP):
-            rounds.pop(0)
-        count = sum(map(len, rounds))
-        each = max(1, (width - len(GAP) * (len(rounds) - 1)) // max(1, count))
-        return cls(tuple(rounds), each, width, discarded, appearances)
+            trials = rounds.setdefault(number, [])
+            trials += [(number, "")] * (state.alive - len(trials))
+        line = [tuple(rounds[number]) for number in sorted(rounds) if rounds[number]]
+        while len(line) > 1 and sum(len(trials) + GAP for trials in line) > width + GAP:
+            line.pop(0)
+        each = max(1, (width - GAP * (len(line) - 1)) // max(1, sum(map(len, line))))
+        now = (step.round, step.candidate) if step else None
+        return cls(tuple(line), now, each, width, state.result.discarded_rounds, appearances_of(state.plan))
+
+    def appearance(self, trial: Trial) -> Appearance:
+        """Colour and texture of a trial; it has none if its round does not count."""
+        number, candidate = trial
+        if not candidate or number in self.discarded:
+            return Appearance("$line")
+        return self.appearances[candidate]
 
     def heads(self) -> list[Content]:
         """The number of each round, and the name above each trial."""
-        room = max(1, self.each - 1)
-        numbers, names = [], []
-        for slots in self.rounds:
-            width, number = self.each * len(slots), slots[0].round
+        room, numbers, names = max(1, self.each - 1), list[Content](), list[Content]()
+        for trials in self.rounds:
+            width, number = self.each * len(trials), trials[0][0]
             message = _("round {round}", round=number) if width >= 9 else f"{number}"
             numbers.append(fitted((message, "$muted"), width))
             heads = []
-            for slot in slots:
-                ink = f"bold underline {slot.appearance.ink}" if slot.measured else slot.appearance.ink
-                name = fitted((slot.candidate or "·", ink), room, ellipsis=room > 3)
-                heads.append(fitted(name, self.each))
+            for trial in trials:
+                ink = self.appearance(trial).ink
+                if trial == self.now:
+                    ink = f"bold underline {ink}"
+                heads.append(fitted(fitted((trial[1] or "·", ink), room, ellipsis=room > 3), self.each))
             names.append(Content("").join(heads))
-        return [GAP.join(numbers), GAP.join(names)]
+        return [Content(GAP * " ").join(row) for row in (numbers, names)]
 
 
-class Race(Lines):
+class Race(Lines[RunState]):
     """Progress and figures of all candidates at all workloads, over the whole run."""
 
     def draw(self, state: RunState, width: int, height: int) -> list[Content]:
@@ -129,57 +113,48 @@ class Race(Lines):
         names = [lane.workload.name for lane in lanes]
         current = names.index(step.workload) if step else 0
         first = max(0, min(current - room // 2, len(lanes) - room))
-        for number in range(first, min(first + room, len(lanes))):
+        for number, lane in list(enumerate(lanes))[first : first + room]:
             measured = step is not None and number == current
-            rows.append(_title(lanes[number], line, measured))
-            rows += drawn(lanes[number], line, each - 1, (state.fraction or 1.0) if measured else 0.0)
+            rows.append(_title(lane, line, measured))
+            rows += drawn(lane, line, each - 1, (state.fraction or 1.0) if measured else 0.0)
         return rows
 
 
 @lru_cache(maxsize=64)
 def drawn(lane: Lane, line: TimeLine, height: int, done: float) -> list[Content]:
-    """The shapes of a lane's trials; `done` is the completed share of its current step, 0 without one."""
-    ground = _ground(lane, height)
-    rounds = []
-    for slots in line.rounds:
-        columns = []
-        for slot in slots:
-            measurement = lane.measurements.get((slot.round, slot.candidate))
-            shape, ink = ("",) * len(ground), slot.appearance.ink
-            if measurement is not None and measurement.failed:
-                shape, ink = (*shape[1:], "✗"), "$text-error"
-            elif measurement is not None and lane.level(measurement):
-                share = done if done and slot.measured and measurement.figure is None else 1.0
-                reach = share * (line.each - 0.5 if line.each > 1 else 1.0)
-                shape = area(_heights(lane, measurement), reach, len(ground), slot.appearance.texture)
-            columns.append(_column(shape, ink, line.each, ground))
-        rounds.append([Content("").join(row) for row in zip(*columns)])
-    return list(map(GAP.join, zip(*rounds)))
+    """The shapes of a lane's trials; `done` is the completed share of its current step, 0 without one.
 
-
-def _heights(lane: Lane, measurement: Measurement) -> tuple[float, ...]:
-    """Throughput over time, or the figure if it is something else, as shares of the lane's height."""
-    level = lane.level(measurement) / HEADROOM
-    if lane.shaped and measurement.curve.mean:
-        return tuple(rate / measurement.curve.mean * level for rate in measurement.curve.means)
-    return (level,)
-
-
-@lru_cache(maxsize=1024)
-def _column(shape: tuple[str, ...], ink: str, width: int, ground: Ground) -> list[Content]:
-    """The lines of one trial, from top to bottom."""
-    cells = [row.rstrip() for row in shape]
-    return [text((row, ink), (dot * (width - len(row)), rule)) for row, (dot, rule) in zip(cells, ground)]
-
-
-def _ground(lane: Lane, height: int) -> Ground:
-    """A rule at the bottom, and one at the speed of the bare disk if that was measured."""
-    ground = [(" ", "")] * (height - 1) + [(LINES[0], "$line")]
+    Below them are a rule at the bottom, and one at the speed of the bare disk if that was measured.
+    """
+    rules = [(" ", "")] * (height - 1) + [(LINES[0], "$line")]
     if lane.bare and lane.best:
         dots = round(lane.speed(lane.bare) / lane.best / HEADROOM * 4 * height)
         if 0 < dots <= 4 * height:
-            ground[height - 1 - (dots - 1) // 4] = (LINES[(dots - 1) % 4], "$muted")
-    return tuple(ground)
+            rules[height - 1 - (dots - 1) // 4] = (LINES[(dots - 1) % 4], "$muted")
+    rows: list[list[Piece]] = [[] for _ in rules]
+    for trials in line.rounds:
+        for trial in trials:
+            shape, ink = _shape(lane, trial, line, height, done)
+            for row, cells, (dot, rule) in zip(rows, shape, rules):
+                row.append((" " * GAP if row and trial == trials[0] else "", ""))
+                row += [(cells, ink), (dot * (line.each - len(cells)), rule)]
+    return [text(*row) for row in rows]
+
+
+def _shape(lane: Lane, trial: Trial, line: TimeLine, height: int, done: float) -> tuple[Sequence[str], str]:
+    """The lines of one trial, and its colour: throughput over time, or the figure if it is something else."""
+    measurement, appearance = lane.measurements.get(trial), line.appearance(trial)
+    if measurement is None or not (measurement.failed or lane.level(measurement)):
+        return [""] * height, ""
+    if measurement.failed:
+        return [*[""] * (height - 1), "✗"], "$text-error"
+    level, curve = lane.level(measurement) / HEADROOM, measurement.curve
+    heights = [level]
+    if lane.shaped and curve.mean:
+        heights = [rate / curve.mean * level for rate in curve.means]
+    share = done if done and trial == line.now and measurement.figure is None else 1.0
+    reach = share * (line.each - 0.5 if line.each > 1 else 1.0)
+    return [row.rstrip() for row in area(heights, reach, height, appearance.texture)], appearance.ink
 
 
 def _title(lane: Lane, line: TimeLine, measured: bool) -> Content:
@@ -190,9 +165,8 @@ def _title(lane: Lane, line: TimeLine, measured: bool) -> Content:
     unit, figures = lane.workload.metric.unit, list[Content]()
     for candidate, figure in lane.figures(line.discarded).items():
         weight = "" if figures else "bold"
-        figures.append(
-            text("  ", (candidate, line.appearances[candidate].ink), (f" {figure_text(figure, unit)}", weight))
-        )
+        ink = line.appearances[candidate].ink
+        figures.append(text("  ", (candidate, ink), (f" {figure_text(figure, unit)}", weight)))
     if lane.bare:
         message = p_("without a filesystem", "disk {figure}", figure=figure_text(lane.bare, unit))
         figures.append(text("  ", (message, "$muted")))
