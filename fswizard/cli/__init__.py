@@ -27,17 +27,13 @@ SUBCOMMANDS = {
 class Fswizard(Command):
     """Find out which filesystem and mount options suit a disk and what you do with it, by measuring on that disk.
 
-    Without a subcommand, the full-screen wizard starts. --demo shows recorded runs in it; `fswizard --demo ssd-tie` one
-    of them.
+    Without a subcommand, the full-screen wizard starts; --demo shows recorded runs in it.
     """
 
     PROGNAME = "fswizard"
     demo = cli.Flag("--demo", help=_("show recorded runs, without root, disks or fio: nothing here is touched"))
-    real_time = cli.Flag("--real-time", requires=["--demo"], help=_("show the run as slowly as it was, not 10× faster"))
 
     def main(self, *words: str) -> int:
-        if self.demo:
-            return self._demo(words[0] if words else "")
         if words:
             near = difflib.get_close_matches(words[0], SUBCOMMANDS, 1)
             raise UsageError(
@@ -50,15 +46,11 @@ class Fswizard(Command):
             return 0
         from fswizard.tui import run_wizard
 
+        if self.demo:
+            from fswizard.demo.app import DemoApp
+
+            return run_wizard(DemoApp)
         return run_wizard()
-
-    def _demo(self, name: str) -> int:
-        from fswizard.demo import find_story
-
-        story = find_story(name) if name else None
-        from fswizard.demo.app import run_demo
-
-        return run_demo(story, real_time=self.real_time)
 
 
 for _name, _where in SUBCOMMANDS.items():

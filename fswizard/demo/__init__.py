@@ -4,6 +4,6 @@ Needs neither root nor disks nor fio, and touches nothing on this machine. A sto
 the log of its run, in `recordings/`; `tests/long/stories` records them.
 """
 
-from fswizard.demo.stories import Story, find_story, stories
+from fswizard.demo.stories import Story, stories
 
-__all__ = ["Story", "find_story", "stories"]
+__all__ = ["Story", "stories"]

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Any, ClassVar
 
-from fswizard.demo.replay import REAL, TENFOLD, Replay
+from fswizard.demo.replay import SPEED, Replay
 from fswizard.demo.stories import Story, stories
 from fswizard.errors import ExitCode
 from fswizard.language import _
-from fswizard.tui import run_wizard
 from fswizard.tui.app import FswizardApp
 from fswizard.tui.choices import WizardChoices
 from fswizard.tui.drawing import Piece, text
@@ -23,17 +21,18 @@ class DemoApp(FswizardApp):
     steps = STEPS[-2:]
     BINDINGS: ClassVar[list[Any]] = [("f3", "gallery", _("demos"))]
 
-    def __init__(self, story: Story | None = None, *, real_time: bool = False, **arguments: Any) -> None:
+    def __init__(self, story: Story | None = None, *, speed: float = SPEED, **arguments: Any) -> None:
+        """`speed`: how many times as fast the run is as it was."""
         self._story = story
-        self._speed = REAL if real_time else TENFOLD
+        self._speed = speed
         super().__init__(start="run", **arguments)
 
     @property
     def banner(self) -> str:
         if self._story is None:
             return ""
-        pace = _("in real time") if self._speed == REAL else _("{speed}× faster", speed=f"{self._speed:.0f}")
-        return _("Demo on {disk}, {pace}. Nothing here is touched.", disk=_(self._story.disk), pace=pace)
+        disk, speed = _(self._story.disk), f"{self._speed:.0f}"
+        return _("Demo on {disk}, {speed}× faster. Nothing here is touched.", disk=disk, speed=speed)
 
     def visit(self, name: str) -> None:
         """Show the run or its result; whatever leads to other steps leads to the gallery."""
@@ -69,8 +68,3 @@ class DemoApp(FswizardApp):
         self._story = story
         self.choices = WizardChoices(drive=story.plan.drive)
         self.show_run(Replay(story.events, speed=self._speed))
-
-
-def run_demo(story: Story | None, *, real_time: bool) -> int:
-    """Show recorded runs until the user has seen enough; UsageError without a terminal."""
-    return run_wizard(partial(DemoApp, story, real_time=real_time))

@@ -10,7 +10,7 @@ from fswizard.model.result import Result
 from fswizard.session import ended_text
 from fswizard.system import clock
 
-TENFOLD, REAL = 10.0, 1.0
+SPEED = 10.0
 POLL_S = 0.05
 """Longest time until an order is noticed."""
 
@@ -21,7 +21,7 @@ class Replay:
     outlives = False
     path: Path | None = None
 
-    def __init__(self, events: Sequence[Event], *, speed: float = TENFOLD) -> None:
+    def __init__(self, events: Sequence[Event], *, speed: float = SPEED) -> None:
         started = events[0]
         assert isinstance(started, RunStarted)
         self.plan = started.plan

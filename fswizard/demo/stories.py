@@ -8,11 +8,8 @@ from dataclasses import dataclass
 from functools import cache, cached_property
 from pathlib import Path
 
-from fswizard.errors import UsageError
-from fswizard.language import _
-from fswizard.model.events import Event, RunStarted, fold
+from fswizard.model.events import Event, RunStarted
 from fswizard.model.plan import Plan
-from fswizard.model.result import Result
 from fswizard.results import event_in
 
 HERE = Path(__file__).parent
@@ -35,18 +32,10 @@ class Story:
             return tuple(map(event_in, file))
 
     @property
-    def started(self) -> RunStarted:
+    def plan(self) -> Plan:
         first = self.events[0]
         assert isinstance(first, RunStarted)
-        return first
-
-    @property
-    def plan(self) -> Plan:
-        return self.started.plan
-
-    @cached_property
-    def result(self) -> Result:
-        return fold(Result(self.started.environment, self.plan), self.events)
+        return first.plan
 
 
 @cache
@@ -56,12 +45,3 @@ def stories() -> Mapping[str, Story]:
 
     table = tomli.loads((HERE / "stories.toml").read_text("utf-8"))
     return {name: Story(name, **fields) for name, fields in table.items()}
-
-
-def find_story(name: str) -> Story:
-    """UsageError where there is none of that name."""
-    known = stories()
-    if name not in known:
-        available = _("Available: {names}.", names=", ".join(known))
-        raise UsageError(_("There is no demo '{name}'.", name=name), available)
-    return known[name]

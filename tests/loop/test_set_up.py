@@ -15,7 +15,6 @@ from typing import Any
 
 import pytest
 
-from fswizard.demo import find_story
 from fswizard.disks.set_up import TEST_FILE, TEST_WORDS
 from fswizard.disks.set_up_plan import SetUpPlan, plan_set_up, script, undo_commands
 from fswizard.disks.setting_up import LOCK
@@ -25,6 +24,7 @@ from tests.builders import write_result
 from tests.fakes.machine import make_program
 from tests.loop.devices import BTRFS_SIZE, SIZE, START, Bench, Case, digest, partition, run
 from tests.loop.private_machine import FSTAB, PrivateMachine, copy_of_etc, order, private_machine, process
+from tests.recording import recorded_result
 
 pytestmark = [pytest.mark.root, pytest.mark.loop]
 
@@ -362,7 +362,7 @@ def own_etc(bench: Bench) -> Path:
     return etc
 
 
-RESULT = find_story("ssd-tie").result
+RESULT = recorded_result("ssd-tie")
 
 
 def test_the_command_shows_what_it_would_do_and_does_it_once_confirmed(bench: Bench, disk: Case, own_etc: Path) -> None:

@@ -11,12 +11,13 @@ from unittest.mock import Mock
 import pytest
 
 from fswizard.advice import conclude
-from fswizard.demo import Story, find_story, stories
+from fswizard.demo import Story, stories
 from fswizard.demo.app import DemoApp
 from fswizard.model.analysis import LEVEL
 from fswizard.tui.screens.dialogs import QuestionScreen
 from tests.fakes.wizard import Clock
 from tests.long.stories.packing import SIMULATED
+from tests.recording import recorded_result
 from tests.tui.driving import at_step, footer, screen_text, settled, until
 
 
@@ -32,20 +33,18 @@ def recorded_machine(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterato
 
 
 def demo(story: Story | None, *, speed: float = math.inf) -> DemoApp:
-    wizard = DemoApp(story, clock=Clock())
-    wizard._speed = speed
-    return wizard
+    return DemoApp(story, speed=speed, clock=Clock())
 
 
 @pytest.mark.parametrize(
     "name", [pytest.param(name, marks=pytest.mark.slow if number else ()) for number, name in enumerate(stories())]
 )
 async def test_a_story_runs_to_its_result_with_a_notice_that_it_is_a_demo_and_keeps_nothing(name: str) -> None:
-    story, wizard = find_story(name), demo(find_story(name))
+    story, wizard = stories()[name], demo(stories()[name])
     async with wizard.run_test() as pilot:
         await at_step(pilot, "result")
         await settled(pilot)
-        assert wizard.result == story.result
+        assert wizard.result == recorded_result(name)
         assert story.disk in str(wizard.screen.query_one("#demo").render())
         actions = {key.binding.action for key in wizard.screen.active_bindings.values() if key.enabled}
         assert not actions & {"set_up", "resume", "app.history"}
@@ -65,7 +64,7 @@ async def test_the_gallery_shows_all_stories_and_opens_one_and_another_after_it(
             await pilot.press(*keys)
             await until(pilot, lambda: wizard.measuring, "the run")
             await at_step(pilot, "run")
-            assert wizard.running.state.plan == find_story([*stories()][chosen]).plan
+            assert wizard.running.state.plan == [*stories().values()][chosen].plan
             assert "F3" not in footer(wizard)
             await pilot.press("x", "down", "enter")
             await until(pilot, lambda: not wizard.measuring, "the end")
@@ -83,11 +82,12 @@ async def test_who_chooses_none_of_the_gallery_leaves() -> None:
 
 @pytest.mark.parametrize("name", stories())
 def test_what_a_story_promises_is_what_its_result_says_and_a_simulated_disk_says_so(name: str) -> None:
-    story = find_story(name)
+    story = stories()[name]
     assert (SIMULATED in story.plan.drive.model) == (SIMULATED in story.disk)
-    assert not story.plan.drive.serial and not story.started.environment.host
-    findings = conclude(story.result)
-    failed, answer = {failure.kind for failure in story.result.failures}, findings.answer
+    result = recorded_result(name)
+    assert not story.plan.drive.serial and not result.environment.host
+    findings = conclude(result)
+    failed, answer = {failure.kind for failure in result.failures}, findings.answer
     assert {
         "xfs-searching": lambda: (answer.kind, answer.first) == ("depends", "xfs") and answer.behind,
         "smr-fileserver": lambda: failed == {"ENOSPC"} and answer.warning == "cache-not-exceeded",

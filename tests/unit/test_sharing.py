@@ -15,7 +15,6 @@ import pytest
 
 from fswizard import language, results
 from fswizard.advice import conclude
-from fswizard.demo.stories import stories
 from fswizard.language import Message, _, listing, n_, number
 from fswizard.model.drive import Drive, DriveUse, Evidence, Partition, SmrVerdict
 from fswizard.model.filesystem import Candidate
@@ -26,6 +25,7 @@ from fswizard.report import FORMATS
 from fswizard.sharing import export, shareable
 from tests.builders import make_filesystem, make_plan, make_result
 from tests.fakes.translation import catalog_of, known
+from tests.recording import recorded_result
 from tests.unit.report_findings import make_findings
 
 HERE = Path(__file__).parents[1] / "recorded"
@@ -58,7 +58,7 @@ class Secrets:
 
 def whole_result() -> Result:
     """A recorded run in which no field is empty that has text."""
-    result = next(iter(stories().values())).result
+    result = recorded_result("xfs-searching")
     use = DriveUse("mounted", "a text", "a hint")
     partition = Partition("sdb1", 0, 1, "name", "ext4", "label", "uuid", "/mnt", uses=(use,))
     evidence = Evidence("model-table", "drive-managed", "strong", "a text")
@@ -172,7 +172,7 @@ def test_titles_of_own_recipes_and_sentences_of_others_are_none_of_the_program(
 
 
 def test_only_commands_that_the_catalogue_makes_are_offered() -> None:
-    result = next(iter(stories().values())).result
+    result = recorded_result("xfs-searching")
     foreign = PlannedCommand(("mkfs.ext4", "/dev/sda"), True, "format", "ext4")
     own = tuple(command for command in shareable(result).plan.commands if command.text == "format")
     changed = dataclasses.replace(result, plan=dataclasses.replace(result.plan, commands=(foreign, *own)))

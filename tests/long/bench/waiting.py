@@ -11,13 +11,17 @@ from functools import partial
 
 import psutil
 
-from fswizard.demo import stories
 from fswizard.tui.screens.purpose import PurposeScreen
 from tests.long.bench.figures import Line, Measure, at_most, in_turns, spread
 from tests.loop.terminals import Terminal, on_a_terminal
 
 TITLE = "Waiting and watching"
 FSWIZARD, PYTHON = (sys.executable, "-m", "fswizard"), (sys.executable, "-c")
+REPLAY = """
+from fswizard.demo import app, stories
+from fswizard.tui import run_wizard
+run_wizard(lambda **colours: app.DemoApp(next(iter(stories().values())), speed=1.0, **colours))
+"""
 SCREEN = (120, 36)
 PAIRS, KEYS, WINDOW_S = 11, 10, 10.0
 STILL_S = 0.3
@@ -83,8 +87,7 @@ def _answer_s(screen: Terminal, key: str) -> float:
 
 def _watching(env: Mapping[str, str]) -> Line:
     """The wizard while it replays a run at its own pace."""
-    story = next(iter(stories()))
-    with on_a_terminal((*FSWIZARD, "--demo", story, "--real-time"), SCREEN, env) as screen:
+    with on_a_terminal((*PYTHON, REPLAY), SCREEN, env) as screen:
         screen.await_text(" MB/s")
         process = psutil.Process(screen.process.pid)
         process.cpu_percent()  # the next call tells what was used since this one
