@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -46,8 +45,7 @@ def by_field(table: Mapping[str, Any], fields: Iterable[str], where: str) -> dic
     values = {}
     for key, value in table.items():
         if key not in known:
-            text = _("{where}: '{key}' is not a known key{near}.",
-                     where=where, key=key[:60], near=nearest(key, known))  # fmt: skip
+            text = _("{where}: '{key}' is not a known key.", where=where, key=key[:60])
             raise UsageError(text, _("Known keys here are {keys}.", keys=", ".join(known)))
         field = known[key]
         if not isinstance(value, str):
@@ -69,12 +67,5 @@ def from_to(low: float, high: float) -> str:
     return _("a number from {low} to {high}", low=low, high=high)
 
 
-def one_of(choices: Iterable[object], value: object) -> str:
-    """`one of ext4, xfs (did you mean 'xfs'?)`, for a `value` that is none of them."""
-    names = [str(choice) for choice in choices]
-    return _("one of {names}", names=", ".join(names)) + nearest(str(value), names)
-
-
-def nearest(name: str, known: Iterable[str]) -> str:
-    near = difflib.get_close_matches(name[:100].lower(), list(known), 1)
-    return " " + _("(did you mean '{name}'?)", name=near[0]) if near else ""
+def one_of(choices: Iterable[str]) -> str:
+    return _("one of {names}", names=", ".join(choices))

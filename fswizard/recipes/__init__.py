@@ -8,7 +8,7 @@ from pathlib import Path
 
 from fswizard.errors import UsageError
 from fswizard.language import _
-from fswizard.model.keys import LONGEST_FILE_BYTES, nearest
+from fswizard.model.keys import LONGEST_FILE_BYTES
 from fswizard.model.recipe import SHIPPED, TITLES, Recipe
 from fswizard.model.text import safe
 from fswizard.recipes.parsing import check, parse
@@ -37,8 +37,7 @@ def find(name_or_path: str) -> Recipe:
     if name_or_path in errors:
         raise errors[name_or_path]
     hint = _("Choose one of {names}, or name a file that ends with .toml.", names=", ".join(usable))
-    near = nearest(name_or_path, usable)
-    raise UsageError(_("There is no recipe '{name}'{near}.", name=safe(name_or_path), near=near), hint)
+    raise UsageError(_("There is no recipe '{name}'.", name=safe(name_or_path)), hint)
 
 
 def load(path: Path) -> Recipe:

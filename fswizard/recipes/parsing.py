@@ -73,12 +73,12 @@ def _workload(table: Mapping[str, Any], tree: Mapping[str, Any] | None, where: s
     """A workload as it is in a result file; raises UsageError if it is not one."""
     kind = Job.kinds.get(str(table.get("engine")))
     if kind is None:
-        raise UsageError(f"{where}: {must_be('engine', one_of(Job.kinds, table.get('engine')))}.")
+        raise UsageError(f"{where}: {must_be('engine', one_of(Job.kinds))}.")
     fields = [field for field in kind.__dataclass_fields__ if field != "own"]
     values = by_field(table, ["engine", "metric", *WORKLOAD_FIELDS, *fields], where)
     metrics = {metric.name: to_json(metric) for metric in kind.metrics}
     if (metric := str(values.get("metric"))) not in metrics:
-        raise UsageError(f"{where}: {must_be('metric', one_of(metrics, metric))}.")
+        raise UsageError(f"{where}: {must_be('metric', one_of(metrics))}.")
     job = {field: values.pop(field) for field in fields if field in values}
     if job.get("shape") == "own":
         job["own"] = tree
@@ -98,7 +98,7 @@ def check(recipe: Recipe, where: str = "") -> None:
         units, inner = workload.job.units, f"{where}: {workload.name}"
         if workload.metric not in workload.job.yielded:
             metrics = [metric.name for metric in workload.job.yielded]
-            raise UsageError(f"{inner}: {must_be('metric', one_of(metrics, workload.metric.name))}.")
+            raise UsageError(f"{inner}: {must_be('metric', one_of(metrics))}.")
         if workload.box_s and units is None:
             expected = _("nothing, as the amount of this work can't be changed")
             raise UsageError(f"{inner}: {must_be('box', expected)}.")

