@@ -131,7 +131,14 @@ def _winner(choice: Choice, doubts: Doubts) -> Answer:
     gains = ""
     if len(verdicts) > 1:  # the verdict has the figure of one alone
         gains = _("Ahead in all tests together; each alone is too close to call.")
-        if faster or slower:
+        if faster and not slower:
+            gains = n_(
+                "Faster in {faster} of {count} test.",
+                "Faster in {faster} of {count} tests.",
+                len(verdicts),
+                faster=faster,
+            )
+        elif faster or slower:
             gains = n_(
                 "Faster in {faster}, slower in {slower} of {count} test.",
                 "Faster in {faster}, slower in {slower} of {count} tests.",
@@ -158,7 +165,7 @@ def _depends(choice: Choice) -> Answer:
             factor *= known.ratio**power
     text = N_("Use {candidate} if you do “{test}” a lot ({speed}); the rest is not settled")
     if dependence.rest.verdict == "alike":
-        text = N_("Use {candidate} if you do “{test}” a lot ({speed}); otherwise they are alike")
+        text = N_("Use {candidate} if you do “{test}” a lot ({speed}); otherwise they are alike on the whole")
     elif dependence.rest.verdict == "slower":
         text = N_("Use {candidate} if you do “{test}” a lot ({speed}); otherwise use {other}")
     verdict = _(
@@ -206,7 +213,9 @@ def _open(choice: Choice, tables: Tables) -> Answer:
     for pair in pairs[:MOST_PAIRS]:
         text = N_("{candidate} looks {speed}, which may be chance.")
         low = high = ""
-        if pair.low and pair.high and pair.reach < 1:
+        if pair.differs:
+            text = N_("{candidate} is {speed}, which rests on one test.")
+        elif pair.low and pair.high and pair.reach < 1:
             text = N_("{candidate} looks {speed}: from {low} to {high}.")
             low, high = choice.speed(pair.low), choice.speed(pair.high)
         fields = {"candidate": choice.title(pair.candidate), "speed": choice.comparison(pair)}

@@ -106,7 +106,7 @@ def short(findings: Findings) -> Document:
                 marked = True
         rows.append((chart.title, *cells.values()))
     marks = _("▲ faster, ▼ slower than {candidate}", candidate=plan.candidate(findings.baseline).title)
-    place = [_("in a scratch image")] if plan.target.kind == "image" else []
+    place = [place_text(plan)] if plan.target.kind == "image" else []
     command = attempt_command(plan)
     return (
         findings.answer,

@@ -80,8 +80,7 @@ def place_text(plan: Plan) -> str:
         ]
         text = n_("the device itself", "{count} devices themselves", len(members))
         return f"{text}: {', '.join(sizes)}" if sizes else text
-    size = binary_text(target.size_bytes)
-    text = n_("a scratch image of {size}", "{count} scratch images of {size}", len(members), size=size)
+    text = _("a scratch image of {size}", size=binary_text(target.size_bytes))
     if target.host_filesystem:
         text = p_("scratch images", "{images} on {filesystem}", images=text, filesystem=target.host_filesystem)
     paths = ", ".join(dict.fromkeys(member.path for member in known))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Literal
 
 from rich import box
 from rich.cells import cell_len
@@ -17,7 +16,7 @@ from fswizard.report.blocks import Block, Bullets, Chart, Commands, Document, Fa
 WIDTH = 80
 LABEL = 10
 """Columns of a label, at least."""
-LONGEST_NAME, LONGEST_TITLE, LONGEST_FIGURE = 30, 22, 56
+LONGEST_NAME, LONGEST_TITLE = 30, 22
 SHORTEST_BAR, LONGEST_BAR = 8, 40
 SOLID, HATCHED = "█", "▒"
 
@@ -80,13 +79,19 @@ def _columns(rows: Iterable[Sequence[str]], *, least: int = 0) -> list[str]:
 
 
 def table(block: Table) -> list[str]:
-    """Lines of a table; columns after the first are figures if they are several. What is too wide stands below it."""
+    """Lines of a table; columns after the first are figures if they are several.
+
+    Titles of columns wrap, figures do not. Columns for which there is no room are put into a further table.
+    """
+    figures = len(block.header) > 2
     for count in range(len(block.header), 1, -1):
         drawn = Columns(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0))
-        for number, title in enumerate(block.header[:count]):
-            widest = LONGEST_FIGURE if number else LONGEST_TITLE
-            side: Literal["left", "right"] = "right" if number and len(block.header) > 2 else "left"
-            drawn.add_column(title, justify=side, overflow="fold", max_width=widest)
+        drawn.add_column(block.header[0], overflow="fold", max_width=LONGEST_TITLE)
+        for number, title in enumerate(block.header[1:count], 1):
+            widest = (WIDTH - LONGEST_TITLE) // (count - 1) - 2
+            if figures:
+                widest = max(widest, *(cell_len(row[number]) for row in block.rows))
+            drawn.add_column(title, justify="right" if figures else "left", overflow="fold", max_width=widest)
         for row in block.rows:
             drawn.add_row(*row[:count])
         lines = wrap(drawn, 10 * WIDTH)
