@@ -286,24 +286,9 @@ def _remove(directories: Directories, limit_s: float) -> tuple[list[str], list[F
 def _removing(path: Path, identity: Identity | None) -> Iterator[str]:
     """Yield a path to run EMPTY in that cannot be redirected, and remove the directory on exit.
 
-    Raises NotRemoved. After an error, nothing is removed, as EMPTY may hang with the directory's lock.
+    Raises Gone if it is not the directory of the run, and NotRemoved. After an error, nothing is removed, as EMPTY may
+    hang with the directory's lock.
     """
-    with _opened_same(path, identity) as (parent, directory):
-        here = f"/proc/self/fd/{directory}"
-        below = os.readlink(here).rstrip("/") + "/"
-        if any(mount.path.startswith(below) for mount in mounts.current()):
-            raise NotRemoved(_("Something is mounted below it."), _("Unmount it, then clean up again."))
-        yield here
-        try:
-            if os.path.samestat(os.fstat(directory), os.stat(path.name, dir_fd=parent, follow_symlinks=False)):
-                os.rmdir(path.name, dir_fd=parent)
-        except OSError as error:
-            raise NotRemoved(f"{error.strerror}.", _("Check what is left, and delete it by hand.")) from error
-
-
-@contextmanager
-def _opened_same(path: Path, identity: Identity | None) -> Iterator[tuple[int, int]]:
-    """Descriptors of the parent directory and of the directory itself. Raises NotRemoved if it is not the same one."""
     with ExitStack() as undo:
         try:
             parent = undo.enter_context(_opened(path.parent, os.O_PATH))
@@ -319,7 +304,16 @@ def _opened_same(path: Path, identity: Identity | None) -> Iterator[tuple[int, i
         same = status.st_ino == identity.inode if identity and identity.stable else status.st_uid == os.geteuid()
         if not (same and path.name.startswith(PREFIX)):
             raise Gone("")
-        yield parent, directory
+        here = f"/proc/self/fd/{directory}"
+        below = os.readlink(here).rstrip("/") + "/"
+        if any(mount.path.startswith(below) for mount in mounts.current()):
+            raise NotRemoved(_("Something is mounted below it."), _("Unmount it, then clean up again."))
+        yield here
+        try:
+            if os.path.samestat(status, os.stat(path.name, dir_fd=parent, follow_symlinks=False)):
+                os.rmdir(path.name, dir_fd=parent)
+        except OSError as error:
+            raise NotRemoved(f"{error.strerror}.", _("Check what is left, and delete it by hand.")) from error
 
 
 def _opened(path: str | Path, flags: int, parent: int | None = None) -> AbstractContextManager[int]:

@@ -38,9 +38,6 @@ class Location:
     """A directory to measure in."""
 
     directory: str
-    filesystem: str
-    """Type of its filesystem; empty if unknown."""
-    free_bytes: int
     drive: str = ""
     """Kernel name of the underlying disk; empty if unknown."""
     image_room_bytes: int = 0
@@ -91,9 +88,8 @@ def location(drive: Drive) -> Location:
 
 def named_location(directory: str) -> Location:
     path = checked_directory(directory)
-    below, free_bytes = drive_of(path), host.this.space(path).free_bytes
-    drive = below.name if below else ""
-    return Location(path, filesystem_name(path), free_bytes, drive, image_room_bytes(path))
+    drive = drive_of(path)
+    return Location(path, drive.name if drive else "", image_room_bytes(path))
 
 
 def checked_directory(text: str) -> str:
