@@ -65,7 +65,7 @@ def ongoing() -> tuple[OngoingRun, ...]:
     runs = []
     for pipe in _folder().glob("*.orders"):
         with contextlib.suppress(OSError, *UNREADABLE):
-            if _is_read(pipe):
+            if _tell(pipe):
                 link = pipe.with_suffix(".jsonl")
                 path, since = Path(os.readlink(link)), datetime.fromtimestamp(link.lstat().st_mtime)
                 runs.append(OngoingRun(path, begun(path).plan, since))
@@ -101,7 +101,7 @@ def entered(plan: Plan, result: Path, begin: Callable[[], None]) -> Iterator[int
             with open(folder / "lock", "ab") as alone:
                 fcntl.flock(alone, fcntl.LOCK_EX)
                 for other in folder.glob("*.orders"):
-                    if not _is_read(other):  # it was killed
+                    if not _tell(other):  # it was killed
                         _forget(other)
                     elif disk and other.name.startswith(f"{disk}@"):
                         raise Refused(
@@ -125,22 +125,15 @@ def entered(plan: Plan, result: Path, begin: Callable[[], None]) -> Iterator[int
 def give_order(result: Path, order: str) -> None:
     """Order the run that writes to a result file to stop or cancel; ignored if it has ended."""
     for pipe in _folder().glob(f"*@{_key(result)}.orders"):
-        with contextlib.suppress(OSError), _opened(pipe) as orders:
-            os.write(orders, f"{order}\n".encode())
+        _tell(pipe, f"{order}\n")
 
 
-@contextmanager
-def _opened(pipe: Path) -> Iterator[int]:
-    """Open the pipe of a run for writing. Raises OSError if no run reads it."""
-    with closing(os.open(pipe, os.O_WRONLY | PIPE_ITSELF)) as orders:
-        if not stat.S_ISFIFO(os.fstat(orders).st_mode):
-            raise BrokenPipeError
-        yield orders
-
-
-def _is_read(pipe: Path) -> bool:
-    with contextlib.suppress(OSError), _opened(pipe):
-        return True
+def _tell(pipe: Path, order: str = "") -> bool:
+    """Write an order to a pipe, without waiting; returns whether a run reads it."""
+    with contextlib.suppress(OSError), closing(os.open(pipe, os.O_WRONLY | PIPE_ITSELF)) as orders:
+        if stat.S_ISFIFO(os.fstat(orders).st_mode):
+            os.write(orders, order.encode())
+            return True
     return False
 
 
