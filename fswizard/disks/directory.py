@@ -122,7 +122,7 @@ class PreparedDirectories:
             if not isinstance(error, RunFailed):  # the disk may hang; the journal keeps what is left
                 await self.journal.remove_directory(directory)
             raise
-        self.emitter.begin("check", _("removing the test files"), expected_s=0.5)
+        self.emitter.begin("check", _("removing the test files"))
         await self.journal.remove_directory(directory)
 
     def written_bytes(self, candidate: Candidate | None = None) -> int | None:

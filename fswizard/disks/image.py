@@ -27,7 +27,7 @@ from fswizard.engines import (
 )
 from fswizard.errors import FswizardError, Refused, RunFailed
 from fswizard.language import _
-from fswizard.model.estimates import ageing_s, filling_s, free_when_aged_bytes
+from fswizard.model.estimates import free_when_aged_bytes
 from fswizard.model.filesystem import Candidate
 from fswizard.model.metrics import MKFS_TIME, UNPLUG_TIME
 from fswizard.model.plan import FIRST_LOOK_BYTES, Plan
@@ -113,7 +113,7 @@ class PreparedImage:
         self.candidate, self._synced_s = candidate, 0.0
         await self._make()
         forget_cell(self.laid_out, self.scratch)
-        self._emitter.begin("mount", _("mounting {candidate}", candidate=candidate.name), expected_s=0.1)
+        self._emitter.begin("mount", _("mounting {candidate}", candidate=candidate.name))
         self._ended(await self._mount())
         try:
             yield self
@@ -152,12 +152,12 @@ class PreparedImage:
         """Make the candidate, or copy its aged image back, without mounting it."""
         emitter, candidate = self._emitter, self.candidate
         if image := self._aged.get(candidate.name):
-            emitter.begin("format", _("copying the aged {candidate} back", candidate=candidate.as_new), expected_s=2.0)
+            emitter.begin("format", _("copying the aged {candidate} back", candidate=candidate.as_new))
             await self._wipe()
             self._ended(await image.copy_to(self._disk))
             return
         title = _("formatting with {program}", program=candidate.filesystem.mkfs_program)
-        emitter.begin("format", title, expected_s=1.0)
+        emitter.begin("format", title)
         await self._wipe()
         begun = functools.partial(emitter.command_begins, as_root=self._disk.as_root)
         took_s = 0.0
@@ -230,7 +230,7 @@ class PreparedImage:
 
     async def _check(self) -> None:
         """Write back, read the error counters, and unmount. Raises CandidateFailed if the candidate counted errors."""
-        self._emitter.begin("check", _("writing back, unmounting and looking for errors"), expected_s=0.4)
+        self._emitter.begin("check", _("writing back, unmounting and looking for errors"))
         await self.sync()
         errors = await self._disk.errors()
         unmounted = await self._umount()
@@ -291,7 +291,7 @@ class PreparedImage:
     async def _age(self) -> None:
         plan, emitter = self._plan, self._emitter
         title = _("ageing {candidate}", candidate=self.candidate.as_new)
-        emitter.begin("fill", title, expected_s=ageing_s(plan))
+        emitter.begin("fill", title)
 
         def emit(event: WorkloadEvent) -> None:
             if isinstance(event, Progress):
@@ -319,8 +319,7 @@ async def write_test_file(scratch: str) -> None:
 async def _image(plan: Plan, emitter: Emitter, disks: Disks) -> Disk:
     """Write an image, and attach it. It vanishes with its last user."""
     target = plan.target
-    expected_s = filling_s(target.size_bytes, plan.drive)
-    emitter.begin("fill", _("writing the whole scratch image once"), expected_s=expected_s)
+    emitter.begin("fill", _("writing the whole scratch image once"))
     disk = await disks.image(target.path, target.size_bytes, emitter)
     if not disk.direct_io:
         raise scratch_file.without_direct_io(target.path)
@@ -360,7 +359,7 @@ async def open_image(
             await prepared.age()
             yield prepared
         finally:
-            emitter.begin("clean", _("unmounting, and removing the scratch image"), expected_s=0.5)
+            emitter.begin("clean", _("unmounting, and removing the scratch image"))
 
 
 def _note_pool(plan: Plan, disk: Disk, journal: Journal) -> None:
@@ -399,7 +398,7 @@ async def open_devices(plan: Plan, emitter: Emitter, journal: Journal) -> AsyncI
             yield prepared
         finally:
             if prepared.touched:
-                emitter.begin("clean", _("wiping the device"), expected_s=0.5)
+                emitter.begin("clean", _("wiping the device"))
                 await _leave_wiped(disk, emitter)
 
 

@@ -30,7 +30,6 @@ class Step:
     round: int = 0
     candidate: str = ""
     workload: str = ""
-    expected_s: float = 0.0
 
 
 @frozen

@@ -44,10 +44,10 @@ class Emitter:
         """Timestamp of an event in seconds, to milliseconds, including the time before a resumption."""
         return round(self._before_s + self.now_s, 3)
 
-    def begin(self, stage: Stage, title: str, *, workload: str = "", expected_s: float = 0.0) -> Step:
+    def begin(self, stage: Stage, title: str, *, workload: str = "") -> Step:
         self._steps += 1
         self._text = ""
-        self.step = Step(self._steps, stage, title, self.trial.round, self.trial.candidate, workload, expected_s)
+        self.step = Step(self._steps, stage, title, self.trial.round, self.trial.candidate, workload)
         self._emit(events.StepStarted(self.at_s, self.step))
         return self.step
 

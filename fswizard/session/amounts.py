@@ -17,7 +17,6 @@ from collections.abc import Mapping, Sequence
 from fswizard.disks.prepared import CandidateFailed, PreparedTarget
 from fswizard.engines import WorkloadContext, WorkloadDisturbed, WorkloadFailed, engine
 from fswizard.language import _
-from fswizard.model.estimates import first_look_s
 from fswizard.model.metrics import BYTES_WRITTEN, DURATION, FIRST_LOOK_RATE, Metric
 from fswizard.model.plan import Plan, Trial
 from fswizard.model.recipe import Amount, Job, Workload
@@ -29,12 +28,12 @@ PROBLEMS = (WorkloadFailed, CandidateFailed, WorkloadDisturbed)
 
 async def take_look(plan: Plan, emitter: Emitter, workload: Workload, prepared: PreparedTarget) -> None:
     """Take the first look, with the plan's workload for it."""
-    title, expected_s = _("first look: {workload}", workload=_(workload.title)), first_look_s(plan.drive)
+    title = _("first look: {workload}", workload=_(workload.title))
     for candidate in plan.candidates:
         emitter.trial = Trial(0, candidate.name)
         try:
             async with prepared.open(candidate) as context:
-                emitter.begin("workload", title, workload=workload.name, expected_s=expected_s)
+                emitter.begin("workload", title, workload=workload.name)
                 figures = await _figures(plan, workload.job, context, emitter)
             rate = figures[BYTES_WRITTEN] / figures[DURATION]
             emitter.sample(FIRST_LOOK_RATE, rate, workload=workload.name)
@@ -94,7 +93,7 @@ async def _measured(
 ) -> float:  # fmt: skip
     """The duration of `units` of a workload, until they are on the disk."""
     title = _("how fast this disk is: {workload}", workload=_(workload.title))
-    emitter.begin("workload", title, workload=workload.name, expected_s=workload.box_s)
+    emitter.begin("workload", title, workload=workload.name)
     figures = await _figures(plan, workload.job.scaled(units), context, emitter, workload.cut_s)
     return figures[DURATION]
 

@@ -41,9 +41,7 @@ async def measure_limits(plan: Plan, emitter: Emitter, journal: Journal) -> None
     """Run a small version of each built-in workload on a tmpfs. Workloads that fail or are interrupted yield no
     figure."""
     for workload, job in _limited(plan.recipe):
-        emitter.begin(
-            "raw", _("{workload} in memory", workload=_(workload.title)), workload=workload.name, expected_s=EXPECTED_S
-        )
+        emitter.begin("raw", _("{workload} in memory", workload=_(workload.title)), workload=workload.name)
         directory = journal.make_directory(MEMORY)
         (directory / "files").mkdir()
         context = DirectoryContext(str(directory / "files"), str(directory), set())

@@ -67,7 +67,7 @@ class IdleWait:
             waited_s = clock.monotonic() - began_s
             text = _("waiting for other programs: {busy}", busy=busy)
             if self._emitter.step.stage != "wait":
-                self._emitter.begin("wait", text, expected_s=self._left_s)
+                self._emitter.begin("wait", text)
                 self._busy_waits += 1
                 if self._busy_waits >= max(OFTEN, self._waits / 3):
                     disturbing = busy

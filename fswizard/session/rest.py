@@ -29,7 +29,7 @@ async def let_rest(plan: Plan, devices: Sequence[str], emitter: Emitter) -> None
     """Write back cached data, wait until no request is in flight, and let a shingled disk clean up."""
     shingled = plan.drive is not None and plan.drive.smr.kind in ("drive-managed", "host-aware")
     if shingled:
-        emitter.begin("wait", _("letting the shingled disk rest"), expected_s=SHINGLED_REST_S)
+        emitter.begin("wait", _("letting the shingled disk rest"))
     if plan.target.kind == "directory":  # filesystems stay mounted; images bypass the page cache, devices have none
         directories = sorted({candidate.directory for candidate in plan.candidates})
         done = await timeouts.finish(["sync", "--file-system", *directories])

@@ -128,10 +128,10 @@ async def run_bare(
             if device is None:
                 return
             for workload in chosen:
-                expected_s = workload.seconds * share
+                seconds = workload.seconds * share
                 title = _("{workload} without a filesystem", workload=_(workload.title))
-                emitter.begin("raw", title, workload=workload.name, expected_s=expected_s)
-                run = partial(engine(workload.job).run_bare, device, seed=plan.seed + number, seconds=expected_s)
+                emitter.begin("raw", title, workload=workload.name)
+                run = partial(engine(workload.job).run_bare, device, seed=plan.seed + number, seconds=seconds)
                 run = partial(run, bytes_per_s=fastest[workload.name])
                 await _emit_all(workload, device.devices, emitter, run, as_root=True)
     except WorkloadFailed as problem:
@@ -143,7 +143,7 @@ async def run_bare(
 async def _run_workload(
     plan: Plan, trial: Trial, workload: Workload, context: WorkloadContext, emitter: Emitter
 ) -> None:
-    emitter.begin("workload", workload.title, workload=workload.name, expected_s=workload.seconds)
+    emitter.begin("workload", workload.title, workload=workload.name)
     work = partial(engine(workload.task).run, context, seed=plan.seed + trial.round, cut_s=workload.cut_s)
     before = await _emit_all(workload, context.devices, emitter, work)
     used_bytes = await context.used_bytes()
