@@ -8,7 +8,7 @@ from pathlib import Path
 
 from rich.cells import cell_len
 
-from fswizard.errors import RunFailed, UsageError
+from fswizard.errors import UsageError
 from fswizard.language import _
 from fswizard.model.text import safe
 from fswizard.system.files import write_new
@@ -37,18 +37,7 @@ def deliver(report: str | bytes, output: str | None) -> None:
     if not output:
         _print(report)
         return
-    path = Path(output)
-    try:
-        write_new(path, report if isinstance(report, bytes) else report.encode())
-    except FileExistsError as error:
-        raise UsageError(
-            _("{path} exists already.", path=safe(output)), _("Choose another name, or move that file away.")
-        ) from error
-    except (OSError, ValueError) as error:
-        reason = error.strerror if isinstance(error, OSError) else error
-        kind = RunFailed if path.exists() else UsageError
-        text = _("{path} cannot be written: {reason}.", path=safe(output), reason=reason)
-        raise kind(text, _("Choose a file elsewhere.")) from error
+    write_new(Path(output), report)
     print(_("Written to {path}.", path=safe(output)), file=sys.stderr)
 
 

@@ -10,7 +10,6 @@ from fswizard.results.history import (
     all_results,
     find,
     new_path,
-    remove,
     results_directory,
 )
 from fswizard.results.reading import event_in, load
@@ -27,7 +26,6 @@ __all__ = [
     "is_being_written",
     "load",
     "new_path",
-    "remove",
     "results_directory",
     "state_directory",
 ]

@@ -17,7 +17,6 @@ from fswizard.model.plan import Plan
 from fswizard.model.result_file import UNREADABLE, Header, parse_line
 from fswizard.model.text import safe
 from fswizard.results.reading import event_in
-from fswizard.results.writing import is_being_written
 from fswizard.system import clock
 from fswizard.system.files import state_directory
 
@@ -93,20 +92,6 @@ def all_results() -> tuple[Entry, ...]:
     """Results of earlier runs, newest first. Only first and last lines are read; other files are skipped."""
     entries = [entry for path in results_directory().glob(f"*{SUFFIX}") if (entry := _entry(path))]
     return tuple(sorted(entries, key=lambda entry: (entry.header.started, entry.path.name), reverse=True))
-
-
-def remove(path: Path) -> None:
-    """Delete a result. Raises UsageError if its run is in progress, or if it cannot be deleted."""
-    if is_being_written(path):
-        raise UsageError(
-            _("The run of {file} is still in progress.", file=safe(str(path))),
-            _("Wait until it ends, or stop it first."),
-        )
-    try:
-        path.unlink()
-    except OSError as error:
-        text = _("{path} cannot be deleted: {reason}.", path=safe(str(path)), reason=error.strerror)
-        raise UsageError(text) from error
 
 
 def find(name: str) -> Path:

@@ -8,7 +8,7 @@ import stat
 from collections.abc import Iterable
 from pathlib import Path
 
-from fswizard.errors import FswizardError, Missing, UsageError
+from fswizard.errors import FswizardError, Missing, RunFailed, UsageError
 from fswizard.language import _
 from fswizard.model.text import safe
 
@@ -54,10 +54,21 @@ def without_waiting(path: str, flags: int) -> int:
     return os.open(path, flags | os.O_NONBLOCK)
 
 
-def write_new(path: Path, content: bytes) -> None:
-    """Write a new file. Raises OSError or ValueError if it exists or cannot be written."""
-    with path.open("xb") as file:
-        file.write(content)
+def write_new(path: Path, content: str | bytes) -> None:
+    """Write a new file. Raises UsageError if it exists or cannot be created, RunFailed if it cannot be written."""
+    name = safe(str(path))
+    try:
+        with path.open("xb") as file:
+            file.write(content if isinstance(content, bytes) else content.encode())
+    except FileExistsError as error:
+        raise UsageError(
+            _("{path} exists already.", path=name), _("Choose another name, or move that file away.")
+        ) from error
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) else error
+        kind = RunFailed if path.exists() else UsageError
+        text = _("{path} cannot be written: {reason}.", path=name, reason=reason)
+        raise kind(text, _("Choose a file elsewhere.")) from error
 
 
 def redirect_to_null(descriptors: Iterable[int]) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import threading
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
@@ -19,20 +20,17 @@ def run_wizard(make: Callable[..., FswizardApp] | None = None) -> int:
 
     Raises UsageError without a terminal, or if the terminal is dumb.
     """
-    if not all(stream.isatty() for stream in (sys.stdin, sys.stdout, sys.stderr)):
+    terminals = all(stream.isatty() for stream in (sys.stdin, sys.stdout, sys.stderr))
+    if not terminals or os.environ.get("TERM", "dumb") == "dumb":
         raise UsageError(
             _("The wizard needs a terminal."), _("Without one, `fswizard run quick` measures and prints a report.")
-        )
-    if os.environ.get("TERM", "dumb") == "dumb":
-        raise UsageError(
-            _("This terminal cannot show the wizard."), _("`fswizard run quick` measures and prints a report.")
         )
     from rich.console import Console
 
     from fswizard.tui.app import FswizardApp
+    from fswizard.tui.terminal import end_with_terminal
 
+    threading.Thread(target=end_with_terminal, args=(sys.stdin.fileno(),), daemon=True).start()
     app = (make or FswizardApp)(few_colours=Console().color_system == "standard")
     code = app.run()
-    if app.return_code:
-        return app.return_code
-    return code if code is not None else int(ExitCode.OK)
+    return app.return_code or code or int(ExitCode.OK)

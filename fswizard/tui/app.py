@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import signal
 import threading
 from collections.abc import Callable, Iterable
@@ -11,12 +12,11 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from textual import events
-from textual.app import App, SuspendNotSupported, SystemCommand
+from textual.app import App, SystemCommand
 from textual.binding import Binding, BindingType
 from textual.screen import ModalScreen, Screen
 
-from fswizard.errors import ExitCode, FswizardError, Missing
+from fswizard.errors import ExitCode, FswizardError
 from fswizard.language import _, p_
 from fswizard.model.plan import Plan
 from fswizard.model.result import Result
@@ -26,7 +26,7 @@ from fswizard.tui.choices import WizardChoices
 from fswizard.tui.machine import MachineCache
 from fswizard.tui.monitor import Run, RunMonitor, start_run
 from fswizard.tui.steps import STEPS, WizardStep
-from fswizard.tui.terminal import Terminal
+from fswizard.tui.terminal import Console
 from fswizard.tui.theme import TERMINAL, THEMES, variables
 
 if TYPE_CHECKING:
@@ -34,11 +34,6 @@ if TYPE_CHECKING:
 
 THEME = "theme"
 """Name of the setting."""
-INPUT_GRACE_S = 0.6
-"""Time for which keys are ignored after the program itself changed the screen, as they were meant for the previous
-one."""
-QUITTING = ("ctrl+q", "ctrl+c")
-"""Keys that mean the same on every screen."""
 NO_COMMANDS = ("app.focus", "command_palette", "screen.", "scroll")
 """Beginnings of actions that nobody looks for in the menu."""
 
@@ -72,7 +67,7 @@ class FswizardApp(App[int]):
         clock: Callable[[], float] = clock.monotonic,
     ) -> None:
         """`watching`: a run to show at once; `few_colours`: the terminal has only sixteen colours."""
-        super().__init__(driver_class=Terminal)
+        super().__init__(driver_class=Console if os.environ.get("TERM") == "linux" else None)
         self.machine = machine or MachineCache()
         self.choices = choices or WizardChoices()
         self.clock = clock
@@ -86,7 +81,6 @@ class FswizardApp(App[int]):
         self.step = start
         """Name of the current step, which may be below a window."""
         self._beginning = False
-        self._input_grace_until_s = self.clock()
         self._watching = watching
         chosen, themes = setting(THEME), TERMINAL if few_colours else THEMES
         self.theme = chosen if chosen in themes else themes[0]
@@ -101,16 +95,6 @@ class FswizardApp(App[int]):
             self.visit(self.step)
         if threading.current_thread() is threading.main_thread():
             asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, self.leave_now)
-
-    async def on_event(self, event: events.Event) -> None:
-        quits = isinstance(event, events.Key) and event.key in QUITTING
-        if quits or not (self.in_input_grace and isinstance(event, (events.Key, events.MouseDown))):
-            await super().on_event(event)
-
-    @property
-    def in_input_grace(self) -> bool:
-        """Whether keys and clicks are ignored, as the screen has just changed by itself."""
-        return self.clock() < self._input_grace_until_s
 
     @property
     def banner(self) -> str:
@@ -182,10 +166,7 @@ class FswizardApp(App[int]):
         path = self.taken_up.path if self.taken_up else None
         try:
             if plan.needs_root:
-                task = _("making and mounting filesystems on {device}", device=plan.target.path)
-                if plan.target.kind == "image":
-                    task = _("making and mounting filesystems on the scratch image")
-                await self.authorise(task)
+                await self.authorise()
             run = await asyncio.to_thread(self.start_run, plan, path)
         finally:
             self._beginning = False
@@ -196,86 +177,87 @@ class FswizardApp(App[int]):
         """Follow a run, and show it in place of the one before."""
         self.result = None
         self.running = RunMonitor(run, self.clock)
-        self.run_worker(self._to_its_end(self.running), name="run", group="run", exclusive=True)
+        self.run_worker(self._follow(self.running), name="run", group="run", exclusive=True)
         self.visit("run")
 
-    async def _to_its_end(self, running: RunMonitor) -> None:
-        """Follow a run to its end, then show its result and close the question whether to leave it."""
-        from fswizard.tui.screens.dialogs import LeaveScreen
-        from fswizard.tui.screens.run import RunScreen
-
+    async def _follow(self, running: RunMonitor) -> None:
+        """Follow a run to its end, and read its result, which the run's screen then leads to."""
         await running.follow()
         if running.state.analysis is not None:
-            self.result_path = running.run.path
             try:
-                self.result = await asyncio.to_thread(running.run.result)
+                result = await asyncio.to_thread(running.run.result)
             except FswizardError as error:
                 running.problem = running.problem or error
-        if isinstance(self.screen, (LeaveScreen, RunScreen)):
-            self._input_grace_until_s = self.clock() + INPUT_GRACE_S
-        if isinstance(self.screen, LeaveScreen):  # there is nothing to leave any more
-            self.pop_screen()
-        if isinstance(self.screen, RunScreen):  # which may not have all its widgets yet
-            self.screen.call_later(self.screen.run_is_over)
+            else:
+                self.result, self.result_path = result, running.run.path
 
-    # Rights
+    async def authorise(self) -> None:
+        """Let sudo or doas ask for the password on the terminal if necessary.
 
-    async def authorise(self, task: str) -> None:
-        """Let sudo or doas ask for the password on the terminal if necessary; raises Missing if root is not
-        available."""
+        Raises Missing if it is refused; other ways to become root are tried when the run starts.
+        """
         from fswizard.disks import rights
 
         state = await asyncio.to_thread(rights.state)
         if not state.endswith("asks"):
-            if state == "none":
-                rights.authorise()  # says what is missing
             return
-        program = state.partition("-")[0]
-        error: FswizardError | None = None
-        try:
-            with self.suspend():
-                print(flush=True)
-                before = signal.signal(signal.SIGINT, lambda *_: None)  # Ctrl-C is meant for sudo alone
-                try:
-                    rights.authorise()
-                except FswizardError as refused:  # an error that left `suspend` would leave the screen dark
-                    error = refused
-                finally:
-                    signal.signal(signal.SIGINT, before)
-        except SuspendNotSupported as unsupported:
-            raise Missing(
-                _("This needs root, and the password cannot be asked for here: {task}.", task=task),
-                _("Run `{program} true` in this terminal first, or log in as root.", program=program),
-            ) from unsupported
+        error = None
+        with self.suspend():
+            print(flush=True)
+            before = signal.signal(signal.SIGINT, lambda *_: None)  # Ctrl-C is meant for sudo alone
+            try:
+                rights.authorise()
+            except FswizardError as refused:  # an error that left `suspend` would leave the screen dark
+                error = refused
+            finally:
+                signal.signal(signal.SIGINT, before)
         if error:
-            refusal = _(
-                "{program} refused: the password was wrong, or your account may not use it. Nothing has started.",
-                program=program,
-            )
-            raise Missing(refusal, _("⏎ asks again."))
+            raise error
 
     # Leaving
 
     async def action_quit(self) -> None:
         """Quit; asks once if a run is in progress, or if choices would be lost."""
-        from fswizard.tui.screens.dialogs import LeaveScreen, QuitScreen
+        from fswizard.tui.screens.dialogs import QuestionScreen
 
-        if isinstance(self.screen, (LeaveScreen, QuitScreen)):
+        if isinstance(self.screen, QuestionScreen):
             self.leave_now()
-        elif self.running and self.measuring:
-            self.push_screen(LeaveScreen(outlives=self.running.run.outlives, quitting=True))
-        elif self.step not in ("purpose", "run", "result"):
-            self.push_screen(QuitScreen(), lambda answer: self.leave_now() if answer == "quit" else None)
+        elif self.measuring:
+            self.ask_to_leave()
+        elif self.step in ("purpose", "run", "result"):
+            self.leave_now()
         else:
-            self.leave_now()
+            answers = {"stay": _("Stay"), "quit": _("Quit")}
+            question = QuestionScreen(_("Quit?"), _("Nothing runs. What you chose is not kept."), answers)
+            self.push_screen(question, lambda answer: self.leave_now() if answer == "quit" else None)
+
+    def ask_to_leave(self) -> None:
+        """Ask whether to keep watching the run, to stop it, or to quit."""
+        from fswizard.tui.screens.dialogs import QuestionScreen
+
+        assert self.running is not None
+        running = self.running
+        message = _(
+            "Stopping takes a few seconds: everything that the run made is removed. The results so far are kept."
+        )
+        leaving = _("Stop and quit")
+        if running.run.outlives:
+            message = f"{_('The run goes on without this window, and `fswizard watch` shows it again.')} {message}"
+            leaving = _("Leave it running and quit")
+        answers = {"continue": _("Keep watching"), "stop": _("Stop and show the results so far"), "quit": leaving}
+
+        def leave(answer: str | None) -> None:
+            if answer == "quit":
+                self.leave_now()
+            elif answer == "stop" and not running.state.ended:
+                running.stop()
+                self.visit("run")
+
+        self.push_screen(QuestionScreen(_("A run is under way"), message, answers), leave)
 
     def leave_now(self) -> None:
         """Quit without asking. A run continues by itself, except for that of a demo."""
         self.exit(int(ExitCode.OK))
-
-    def action_hang_up(self) -> None:
-        """Called when the terminal is gone."""
-        self.leave_now()
 
     # Themes
 
@@ -306,6 +288,13 @@ class FswizardApp(App[int]):
         if not self.measuring:
             yield SystemCommand(_("Start over"), _("Back to the first question"), lambda: self.visit("purpose"))
         yield SystemCommand(_("Theme"), _("Colours of the wizard"), self.action_change_theme)
+
+    def show_log(self) -> None:
+        """Show the log of the run."""
+        from fswizard.tui.screens.log import LogScreen
+
+        assert self.running is not None
+        self.push_screen(LogScreen(self.running.state.log))
 
     def action_history(self) -> None:
         from fswizard.tui.screens.history import HistoryScreen

@@ -18,13 +18,13 @@ from textual.widgets._footer import FooterKey
 from textual.worker import Worker, WorkerCancelled
 
 from fswizard.tui import steps
-from fswizard.tui.app import INPUT_GRACE_S, FswizardApp
+from fswizard.tui.app import FswizardApp
 from fswizard.tui.machine import THREAD_NAME
 from fswizard.tui.screens.base import StepScreen
 from fswizard.tui.screens.run import RunScreen
 from fswizard.tui.widgets.options import Options
 from fswizard.tui.widgets.table import Table
-from tests.fakes.wizard import Clock, FakeMachine
+from tests.fakes.wizard import FakeMachine
 from tests.fakes.wizard import app as make_app
 
 STEPS = tuple(step.name for step in steps.STEPS)
@@ -58,25 +58,17 @@ def held(patch: pytest.MonkeyPatch, module: object, name: str) -> threading.Even
 
 
 async def until(pilot: Pilot[Any], condition: Callable[[], bool], what: str) -> None:
-    """Wait until `condition` holds and keys are taken; fail with `what` and the screen's text when it never does."""
+    """Wait until `condition` holds; fail with `what` and the screen's text when it never does."""
     app = pilot.app
     await idle(app)
     loop = asyncio.get_running_loop()
     deadline = loop.time() + TIMEOUT_S
-    while not condition() or not _listens(app):
+    while not condition():
         if loop.time() > deadline:
             raise AssertionError(f"in vain waited for {what}\n{screen_text(app)}")
         await asyncio.sleep(LOOK_S)
         await idle(app)
     await pilot.pause()
-
-
-def _listens(app: App[Any]) -> bool:
-    """Keys are taken; on a clock of the test's own, whoever waits has looked at the new screen for long enough."""
-    clock = getattr(app, "clock", None)
-    if getattr(app, "in_input_grace", False) and isinstance(clock, Clock):
-        clock.now_s += INPUT_GRACE_S
-    return not getattr(app, "in_input_grace", False) or app._exit
 
 
 async def idle(app: App[Any]) -> None:

@@ -314,7 +314,7 @@ async def test_a_wrong_password_leads_back_to_the_review(monkeypatch: pytest.Mon
     monkeypatch.setattr(FswizardApp, "suspend", nullcontext)
     async with at("review", machine, **ON_NEW) as pilot:
         await typed(pilot, NEW.serial)
-        await shows(pilot, "✗ sudo refused: the password was wrong", "enter")
+        await shows(pilot, "✗ This needs root", "enter")
         await at_step(pilot, "review")
         assert not machine.sessions
         await pilot.press("enter")

@@ -170,9 +170,9 @@ async def test_a_run_that_begins_below_a_window_is_shown_without_it() -> None:
 async def test_the_menu_lists_the_keys_that_the_footer_leaves_out_and_once_each() -> None:
     async with at("result", size=(100, 60)) as pilot:
         await pilot.press("ctrl+p")
-        await shows(pilot, "Copy a post")
+        await shows(pilot, "Copy the commands")
         lines = [line.strip() for line in screen_text(pilot.app).splitlines()]
-        assert {"y", "F1", "^q"} <= set(lines) and lines.count("Help") == 1
+        assert {"c", "F1", "^q"} <= set(lines) and lines.count("Help") == 1
         assert not {"Scroll", "Focus Next", "More"} & set(lines)
 
 

@@ -11,7 +11,6 @@ import pytest
 from fswizard.tui.app import FswizardApp
 from fswizard.tui.theme import THEMES
 from tests.fakes.setting_up import SettingUp, at_result
-from tests.fakes.two_runs import keep_three
 from tests.fakes.wizard import NEW, OLD, SSD, FakeMachine, app
 from tests.tui.conftest import Compare
 from tests.tui.driving import STEPS, screen_text, settled, shows
@@ -48,7 +47,7 @@ STATES: dict[str, State] = {
         at("review", *"WD-1234", "enter", devices=(OLD.partitions[0].stable_name,), **OLD_DISK), looks=("80x24",)
     ),
     "options": replace(at("filesystems", "o", "down", "space"), looks=("80x24",)),
-    "history": replace(at("purpose", "h"), looks=("120x36",), before=keep_three),
+    "history": replace(at("purpose", "h"), looks=("120x36",)),
     "share": replace(at("result", "enter", "down"), looks=("120x36",)),
     "leave": replace(at("run", "escape"), looks=("80x24",)),
     "set-up": State(at_result, ("80x24",), ("u", "enter"), "To confirm, type its", SettingUp),

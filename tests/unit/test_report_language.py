@@ -10,7 +10,7 @@ from fswizard import language
 from fswizard.advice import conclude
 from fswizard.report import FORMATS
 from fswizard.sharing import export
-from fswizard.tui.screens.export import SHORT, made
+from fswizard.tui.screens.export import SHORT
 from tests.builders import make_result
 from tests.fakes.translation import catalog_of, known
 
@@ -38,7 +38,6 @@ def test_people_read_their_language_and_programs_english(name: str) -> None:
     written = export(RESULT, name, full=name != SHORT)
     assert (written == ENGLISH[name]) == FORMATS[name].english
     assert export(RESULT, name, english=True, full=name != SHORT) == ENGLISH[name]
-    assert made(RESULT, name, english=True)[0] == ENGLISH[name]
 
 
 def test_a_page_and_a_picture_name_their_language() -> None:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, cast
 
+from rich.cells import cell_len
 from textual import events, on
 from textual.app import ComposeResult
 from textual.binding import ActiveBinding, Binding, BindingType
@@ -13,7 +15,8 @@ from textual.containers import Horizontal, Vertical
 from textual.content import Content
 from textual.screen import ModalScreen, Screen, ScreenResultType
 from textual.widgets import Footer, Input, Static
-from textual.worker import get_current_worker
+from textual.widgets._footer import FooterKey
+from textual.worker import Worker
 
 from fswizard.errors import FswizardError
 from fswizard.language import N_, _, n_
@@ -33,22 +36,10 @@ SHOWS_DISK = ("filesystems", "workloads", "review", "run")
 """Steps after the choice of a disk, except for the result, which names the measured disk itself."""
 AIRY = 40
 """Minimum terminal height for spaced-out facts."""
-SCROLL = tuple(
-    Binding(key, f"scroll('{name}')", _("scroll"), show=False)
-    for key, name in (
-        ("up", "up"),
-        ("down", "down"),
-        ("pageup", "page_up"),
-        ("pagedown", "page_down"),
-        ("home", "home"),
-        ("end", "end"),
-    )
-)
+DIRECTIONS = {"up": "up", "down": "down", "pageup": "page_up", "pagedown": "page_down", "home": "home", "end": "end"}
+SCROLL = tuple(Binding(key, f"scroll('{name}')", _("scroll"), show=False) for key, name in DIRECTIONS.items())
 """Keys that scroll everything that does not fit, unless a list handles them."""
-SIDEWAYS = (
-    Binding("left", "scroll('page_left')", _("scroll"), show=False),
-    Binding("right", "scroll('page_right')", _("scroll"), show=False),
-)
+SIDEWAYS = tuple(Binding(key, f"scroll('page_{key}')", _("scroll"), show=False) for key in ("left", "right"))
 """Keys that scroll lines that are not wrapped."""
 ROOT = {
     "udisks": N_("Not needed: udisks2 attaches and mounts the scratch image, and everything runs as you."),
@@ -65,6 +56,26 @@ NO_ROOT = N_(
     "log in as root, or have sudo installed and your account allowed to use it. `fswizard run --target dir:PATH,PATH` "
     "compares directories on mounted filesystems without root."
 )
+
+
+class Keys(Footer):
+    """Keys of a screen, as many as fit beside that of the menu, which has them all."""
+
+    _width = 0
+    """Width of the terminal for which they were composed."""
+
+    def compose(self) -> ComposeResult:
+        keys = [key for key in super().compose() if isinstance(key, FooterKey)]
+        self._width = room = self.app.size.width
+        for key in sorted(keys, key=lambda key: not key.has_class("-command-palette")):
+            room -= cell_len(f"{key.key_display} {key.description}") + 2
+            if room < 0:
+                keys.remove(key)
+        yield from keys
+
+    def on_resize(self) -> None:
+        if self._width != self.app.size.width:
+            self.call_after_refresh(self.recompose)
 
 
 class TextBox(Input):
@@ -119,8 +130,8 @@ class WizardScreen(Screen[ScreenResultType]):
 
     def show_error(self, error: FswizardError) -> None:
         """Show an error with its hint."""
-        hint = _(error.hint_without_switches)
-        self.say(("✗ ", "bold $text-error"), (_(error.message), "$text-error"), f" {hint}".rstrip(), problem=True)
+        message = keyed(_(error.message), "$text-error")
+        self.say(("✗ ", "bold $text-error"), message, " ", keyed(_(error.hint_without_switches)), problem=True)
 
     def call_in_app(self, function: Callable[..., object], *arguments: Any) -> None:
         """Call `function` in the wizard's thread, unless this screen has been removed or the wizard ends.
@@ -148,18 +159,15 @@ class WizardScreen(Screen[ScreenResultType]):
         """Call `question` in a thread, and `then` with its answer, unless a newer question of the same group
         replaces it."""
 
-        def work() -> None:
-            worker = get_current_worker()
+        async def work() -> None:
             try:
-                answer = question()
+                answer = await asyncio.to_thread(question)
             except FswizardError as error:
-                reply: tuple[Callable[[Any], object], object] = (fails or self.show_error, error)
+                self.call_in_app(fails or self.show_error, error)
             else:
-                reply = (then, answer)
-            if not worker.is_cancelled:
-                self.call_in_app(*reply)
+                self.call_in_app(then, answer)
 
-        self.run_worker(work, group=group, thread=True, exclusive=True, exit_on_error=exit_on_error)
+        _worker: Worker[None] = self.run_worker(work, group=group, exclusive=True, exit_on_error=exit_on_error)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Disable Enter as the next step while a box has the focus: it submits the box."""
@@ -190,7 +198,7 @@ class Window(ModalScreen[ScreenResultType], WizardScreen[ScreenResultType]):
         with Vertical(classes=f"window {self.FRAME_CLASSES}") as window:
             window.border_title = text(_(self.title) if self.title else "")  # a model's name is no markup
             yield from self.body()
-        yield Footer(compact=True)
+        yield Keys(compact=True)
 
 
 class StepScreen(WizardScreen[None]):
@@ -227,7 +235,7 @@ class StepScreen(WizardScreen[None]):
                 yield Static("", id="remark", markup=False)
             with Vertical(id="body"):
                 yield from self.body()
-        yield Footer(compact=True)
+        yield Keys(compact=True)
 
     def question(self) -> str:
         """The question of this screen."""

@@ -3,24 +3,17 @@
 from __future__ import annotations
 
 import shlex
-from typing import ClassVar
 
-from textual import getters
-from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
 from textual.content import Content
-from textual.widgets import RichLog
 
-from fswizard.language import N_, _, p_
+from fswizard.language import N_, _
 from fswizard.model.run_state import LogEntry, LogNote
 from fswizard.model.units import duration_text
-from fswizard.tui.drawing import text
-from fswizard.tui.monitor import RunMonitor
-from fswizard.tui.screens.base import SCROLL, Window
-from fswizard.tui.widgets.table import as_rich
+from fswizard.tui.drawing import keyed, lines, text
+from fswizard.tui.screens.dialogs import TextScreen
 
-LINES = 10_000
-"""Maximum number of lines in the window: the newest ones."""
+ENTRIES = 300
+"""Maximum number of entries: the newest ones."""
 MARKS = {
     "step": ("·", "$muted"),
     "doubt": ("!", "bold $text-warning"),
@@ -32,58 +25,26 @@ MARKS = {
 }
 
 
-class LogScreen(Window[None]):
-    """The log, which follows the run unless the user has scrolled up."""
+class LogScreen(TextScreen):
+    """The log as it was when this window was opened, from its end; a program is in it once it has ended."""
 
-    CSS_PATH = "log.tcss"
     TITLE = N_("Log")
     FRAME_CLASSES = "full"
-    BINDINGS: ClassVar[list[BindingType]] = [
-        *SCROLL,
-        Binding("escape", "dismiss", _("back")),
-        Binding("l", "dismiss", _("back"), show=False),
-    ]
 
-    log_view = getters.query_one(RichLog)
-
-    def __init__(self, running: RunMonitor) -> None:
-        super().__init__()
-        self._run = running
-        self._last: LogEntry | None = None
-        """The newest entry that was written."""
-
-    def body(self) -> ComposeResult:
-        view = RichLog(wrap=True, min_width=0, max_lines=LINES)
-        view.can_focus = False
-        yield view
+    def __init__(self, log: tuple[LogEntry, ...]) -> None:
+        super().__init__(lines(_written(entry) for entry in log[-ENTRIES:]))
 
     def on_mount(self) -> None:
-        self._fill()
-        self.set_interval(0.5, self._fill)
-
-    def _fill(self) -> None:
-        """Write new entries, and the command of the program that is running."""
-        state, new = self._run.state, list[LogEntry]()
-        for entry in reversed(state.log):
-            if entry is self._last:
-                break
-            new.append(entry)
-        running = state.command if not state.ended else None
-        command = f"{p_('program', 'running')}: {shlex.join(running.argv)}" if running else ""
-        self.log_view.border_subtitle = text(command)
-        for entry in reversed(new):
-            self._last = entry
-            follows = self.log_view.is_vertical_scroll_end
-            self.log_view.write(as_rich(self, _written(entry)), expand=True, scroll_end=follows)
+        self.call_after_refresh(self.action_scroll, "end")
 
 
 def _written(entry: LogEntry) -> Content:
     """A note, or a program with its exit code and output."""
     if isinstance(entry, LogNote):
         glyph, style = MARKS[entry.kind]
-        return text((f"{glyph} ", style), entry.display_text, (f"\n{entry.details}".rstrip(), "$muted"))
+        return text((f"{glyph} ", style), keyed(entry.display_text), (f"\n{entry.details}".rstrip(), "$muted"))
     mark = ("# ", "$text-warning") if entry.as_root else ("$ ", "$text-success")
+    command = (shlex.join(entry.argv), "bold")
     ended = _("exit {code} after {duration}", code=entry.exit_code, duration=duration_text(entry.seconds))
     style = "$text-error" if entry.exit_code else "$muted"
-    output = f"\n{entry.output.expandtabs(4)}".rstrip()
-    return text(mark, (shlex.join(entry.argv), "bold"), (f"  {ended}", style), output)
+    return text(mark, command, (f"  {ended}", style), f"\n{entry.output.expandtabs(4)}".rstrip())

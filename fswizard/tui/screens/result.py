@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from functools import cached_property, partial
 from pathlib import Path
-from typing import ClassVar, Literal
+from typing import ClassVar
 
 from textual import getters, on
 from textual.app import ComposeResult
@@ -17,21 +17,18 @@ from textual.widgets import Static
 
 from fswizard import session
 from fswizard.errors import FswizardError
-from fswizard.language import _, number
+from fswizard.language import _
 from fswizard.model.analysis import Findings, MoreTime
 from fswizard.model.needs import NEEDS, feature_noun
 from fswizard.model.result import Result
 from fswizard.report import content, render
 from fswizard.report.subject import OUTCOMES
-from fswizard.tui.choices import next_value, toggled
-from fswizard.tui.drawing import Piece, answer_mark, lines, text
+from fswizard.tui.choices import toggled
+from fswizard.tui.drawing import Piece, answer_mark, keyed, lines, text
 from fswizard.tui.screens.base import SCROLL, SIDEWAYS, StepScreen
 from fswizard.tui.widgets.chart import Bars
 from fswizard.tui.widgets.table import Column, Facts, Row, Table
 
-WEIGHTS = (0.0, 0.5, 1.0, 2.0, 3.0, 5.0)
-POST = "reddit"
-"""The format that a key copies immediately."""
 LEFT_BEHIND = ("not-removed", "not-wiped")
 """Doubts about remains of a run on the machine, which are shown with the answer."""
 WARNING = ("!", "bold $text-warning")
@@ -44,14 +41,14 @@ def answer_lines(findings: Findings, why_not: str = "") -> Iterator[tuple[Piece,
     yield text(answer_mark(answer.sign)).rstrip(), text((answer.verdict, "bold"), (certainty, "$muted"))
     for line in answer.lines:
         warns = answer.warning and line == answer.lines[0]
-        yield text(WARNING if warns else ""), (line, "$text-warning" if warns else "")
+        yield (WARNING, keyed(line, "$text-warning")) if warns else ("", keyed(line))
     ended = _(OUTCOMES[result.outcome])
     if ended and result.outcome != "failed":  # the verdict of which says it
         ended = f"{ended[:1].upper()}{ended[1:]}"
-        yield text(WARNING), (" · ".join(filter(None, (ended, why_not))), "$muted")
+        yield WARNING, (" · ".join(filter(None, (ended, why_not))), "$muted")
     for doubt in result.doubts:
         if doubt.code in LEFT_BEHIND:
-            yield text(WARNING), (_(doubt.text), "$text-warning")
+            yield WARNING, keyed(_(doubt.text), "$text-warning")
 
 
 def take_up(path: Path, more: MoreTime | None) -> session.Resumption:
@@ -73,42 +70,36 @@ class ResultScreen(StepScreen):
         "d shows what it rests on. Ratios compare a candidate with the baseline: 1.21 means 1.21 times as good. What "
         "stands in brackets is the interval in which the true ratio lies with 95 % certainty. "
         "Behind means that another candidate is proven faster, though the baseline is not.\n\n"
-        "w changes how much each workload counts, m what you must have: the same figures are ranked again at once, "
-        "nothing is measured again.\n\n"
+        "m changes what you must have: the same figures are ranked again at once, nothing is measured again.\n\n"
         "g resumes a run whose answer is not settled; the last of the first lines says what that brings.\n\n"
         "u sets a disk up for good with what the answer says: it asks which disk, shows the exact commands, and begins "
         "only after you confirm.\n\n"
         "Enter shares the report: as text, Markdown, BBCode, a web page, a picture, a table, or JSON. c copies the "
-        "commands, y a short post with the command to try it.\n\n"
+        "commands.\n\n"
         "h opens earlier results, l the log of the run that has just ended."
     )
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "forward", _("share")),
         Binding("enter", "back", _("done")),
         *SCROLL,
-        Binding("left", "weigh(-1)", _("change"), show=False),
-        Binding("right", "weigh(1)", _("change"), show=False),
         *SIDEWAYS,
         Binding("u", "set_up", _("set up")),
-        Binding("d", "details", _("details")),
-        Binding("w", "adjust('weights')", _("weights")),
-        Binding("m", "adjust('needs')", _("must have")),
+        Binding("d", "toggle('detailed')", _("details")),
+        Binding("m", "toggle('adjusting')", _("must have")),
         Binding("g", "resume", _("resume")),
-        Binding("c", "copy('commands')", _("copy the commands"), show=False),
-        Binding("y", "copy('post')", _("copy a post"), show=False),
+        Binding("c", "copy", _("copy the commands"), show=False),
         Binding("l", "log", _("log"), show=False),
         Binding("h", "app.history", _("history"), show=False),
     ]
 
     answer = getters.query_one("#answer", Facts)
-    weighed = getters.query_one("#weighed", Table)
     needed = getters.query_one("#needed", Table)
 
     findings: reactive[Findings | None] = reactive(None, init=False, bindings=True)
     """None until they are computed."""
     detailed = reactive(False, init=False, toggle_class="-detailed")
-    adjusting: reactive[Literal["", "weights", "needs"]] = reactive("", init=False, bindings=True)
-    """The open panel for changes."""
+    adjusting = reactive(False, init=False, toggle_class="-adjusting", bindings=True)
+    """The panel with what is required is open."""
     why_not: reactive[str | None] = reactive(None, init=False, bindings=True)
     """Why the run cannot be resumed; empty if it can, None until that is known."""
 
@@ -123,14 +114,12 @@ class ResultScreen(StepScreen):
                 yield Static(id="commands", markup=False)
             with VerticalScroll(id="details", can_focus=False):
                 yield Static(id="report")
-            with Vertical(id="adjust"):
-                yield Table(Column(flexible=True), Column(right=True), id="weighed")
-                yield Table(Column(flexible=True), ticks=True, id="needed")
+            yield Table(Column(flexible=True), ticks=True, id="needed")
 
     def on_mount(self) -> None:
         self.query_one("#question", Static).update(_("Working out the answer …"))
         self.query_one("#commands").border_title = _(content.SET_UP)
-        self.weights = {workload.name: workload.weight for workload in self.result.plan.recipe.workloads}
+        self.needed.border_title = _("Must have")
         self.needs = self.result.plan.needs
         self._commands: tuple[str, ...] = ()
         self._rank()
@@ -147,44 +136,21 @@ class ResultScreen(StepScreen):
     # The ranking
 
     def _rank(self) -> None:
-        """Compute the answer for the current weights and needs."""
+        """Compute the answer for the current needs."""
         from fswizard.advice import conclude
 
-        result = self.result
-        ask = partial(conclude, result, weights=dict(self.weights), needs=self.needs)
+        ask = partial(conclude, self.result, needs=self.needs)
         self.ask(ask, partial(setattr, self, "findings"), group="conclude")
-        self.weighed.show(Row(name, self._weight(name)) for name in self.weights)
-        features = dict.fromkeys((*NEEDS, *result.plan.needs))
+        features = dict.fromkeys((*NEEDS, *self.result.plan.needs))
         self.needed.show(Row(name, (feature_noun(name),), name in self.needs) for name in features)
 
-    def _weight(self, name: str) -> tuple[Piece, Piece]:
-        """A workload, and its weight."""
-        weight = self.weights[name]
-        step = sum(each <= weight for each in WEIGHTS) - 1
-        scale = text(("●" * step, "$text-primary"), ("·" * (len(WEIGHTS) - 1 - step), "$muted"))
-        return _(self.result.plan.recipe.workload(name).title), text(scale, number(f"{weight:>4g}"))
-
     def watch_adjusting(self) -> None:
-        needs = self.adjusting == "needs"
-        self.set_class(bool(self.adjusting), "-adjusting")
-        self.weighed.display, self.needed.display = not needs, needs
-        panel = self.query_one("#adjust")
-        panel.border_title = _("Must have") if needs else _("How much each counts")
-        panel.border_subtitle = "" if needs else f"← → {_('change')}"
-        self.set_focus((self.needed if needs else self.weighed) if self.adjusting else None)
+        self.set_focus(self.needed if self.adjusting else None)
 
     @on(Table.Ticked, "#needed")
     def _ticked(self, event: Table.Ticked) -> None:
         self.needs = toggled(self.needs, event.key)
         self._rank()
-
-    def action_weigh(self, direction: int) -> None:
-        """Increase or decrease the weight of the highlighted workload; at least one weight remains positive."""
-        weight = next_value(WEIGHTS, self.weights[self.weighed.key], direction)
-        weights = {**self.weights, self.weighed.key: weight}
-        if any(weights.values()):
-            self.weights = weights
-            self._rank()
 
     # What is shown
 
@@ -214,16 +180,13 @@ class ResultScreen(StepScreen):
     # Keys
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        answer = None
-        if self.findings is not None and not self.adjusting:
-            answer = self.findings.answer
+        answer = self.findings.answer if self.findings and not self.adjusting else None
         possible = {
-            "weigh": self.adjusting == "weights",
             "log": self._has_run,
             "resume": self.why_not == "" and not self.adjusting,
             "forward": answer is not None,
             "set_up": answer is not None and bool(answer.recommended) and not self.wizard.banner,
-            "copy": answer is not None and (parameters == ("post",) or bool(self._commands)),
+            "copy": answer is not None and bool(self._commands),
         }
         return possible[action] if action in possible else super().check_action(action, parameters)
 
@@ -232,46 +195,32 @@ class ResultScreen(StepScreen):
         running = self.wizard.running
         return running is not None and running.state.plan.seed == self.result.plan.seed
 
-    def action_details(self) -> None:
-        """Toggle the full report."""
-        self.detailed = not self.detailed
-
-    def action_adjust(self, what: Literal["weights", "needs"]) -> None:
-        """Open or close the weights or the needs."""
-        self.adjusting = "" if self.adjusting == what else what
+    def action_log(self) -> None:
+        self.wizard.show_log()
 
     def action_back(self) -> None:
         if self.adjusting:
-            self.adjusting = ""
+            self.adjusting = False
         elif self.detailed:
             self.detailed = False
         else:
             self.wizard.visit("run" if self._has_run else "purpose")
 
-    def action_copy(self, what: Literal["commands", "post"]) -> None:
-        """Copy the commands, or a short post for a forum."""
-        from fswizard.sharing import export
-
-        assert self.findings is not None
-        copied = "\n".join(self._commands)
-        message = _("The commands are in the clipboard, where the terminal allows it.")
-        if what == "post":
-            copied = str(export(self.findings.result, POST))
-            message = _("A post with the command to try it is in the clipboard, where the terminal allows it.")
-        self.wizard.copy_to_clipboard(copied)
-        self.notify(message)
+    def action_copy(self) -> None:
+        """Copy the commands."""
+        self.wizard.copy_to_clipboard("\n".join(self._commands))
+        self.notify(_("The commands are in the clipboard, where the terminal allows it."))
 
     def action_resume(self) -> None:
         path, findings = self.wizard.result_path, self.findings
         if path is None or findings is None:
             return
-        # with other weights or needs than those of the run nobody knows what more time would bring
+        # with other needs than those of the run nobody knows what more time would bring
         more = findings.answer.more if findings.result.plan == self.result.plan else None
         self.ask(partial(take_up, path, more), self.wizard.take_up, fails=self._cannot_resume, group="take-up")
 
     def _cannot_resume(self, error: FswizardError) -> None:
-        reason = f"{_(error.message)} {_(error.hint_without_switches)}"
-        self.notify(reason, severity="warning", markup=False)
+        self.notify(f"{_(error.message)} {_(error.hint_without_switches)}", severity="warning", markup=False)
 
     def action_set_up(self) -> None:
         """Set up the recommended filesystem."""
@@ -285,12 +234,6 @@ class ResultScreen(StepScreen):
             self.notify(reason, severity="warning", markup=False)
         else:
             self.wizard.push_screen(SetUpScreen(candidate, plan))
-
-    def action_log(self) -> None:
-        from fswizard.tui.screens.log import LogScreen
-
-        assert self.wizard.running is not None
-        self.wizard.push_screen(LogScreen(self.wizard.running))
 
     def action_forward(self) -> None:
         from fswizard.tui.screens.export import ExportScreen

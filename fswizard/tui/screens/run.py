@@ -9,6 +9,7 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical
 from textual.content import Content
+from textual.reactive import reactive
 from textual.widgets import ProgressBar, Static
 
 from fswizard.advice.answer import more_text
@@ -17,7 +18,7 @@ from fswizard.model.plan import INTERVAL_ROUNDS
 from fswizard.model.run_state import LogNote
 from fswizard.model.units import duration_text
 from fswizard.report.writes import budget_text
-from fswizard.tui.drawing import text
+from fswizard.tui.drawing import keyed, text
 from fswizard.tui.monitor import RunMonitor
 from fswizard.tui.screens.base import StepScreen
 from fswizard.tui.screens.log import MARKS
@@ -48,18 +49,20 @@ class RunScreen(StepScreen):
         "The race shows each workload on one time line. Every trial is a column in its filesystem's colour: the "
         "higher, the closer to the best result of that workload so far. Its shape is the throughput over time. The "
         "dotted line is the disk without a filesystem, where that was measured.\n\n"
-        "x stops and keeps the results so far. l shows every program that ran, with its output. "
-        "L quits and leaves the run going: `fswizard watch` shows it again."
+        "x asks whether to stop and keep the results so far. l shows every program that ran, with its output. "
+        "Quitting leaves the run going: `fswizard watch` shows it again."
     )
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "forward", _("result")),
         Binding("l", "log", _("log"), show=False),
         Binding("x", "stop", _("stop")),
-        Binding("L", "leave_alone", _("quit, run goes on"), show=False),
         Binding("escape", "back", _("leave")),
     ]
 
     notes = getters.query_one("#happened", Facts)
+
+    over = reactive((False, False), init=False, bindings=True)
+    """Whether the run has ended, and whether its result has been read."""
 
     def body(self) -> ComposeResult:
         with Horizontal(id="step"):
@@ -77,6 +80,8 @@ class RunScreen(StepScreen):
 
     def on_mount(self) -> None:
         self.notes.border_title = _("What happened")
+        self._leads_on = self._run.state.ended is None
+        """The result is shown once the run has ended, but not if that was before this screen was opened."""
         self._draw()
         self.set_interval(FRAME_S, self._draw)
 
@@ -95,8 +100,7 @@ class RunScreen(StepScreen):
         turn = SPINNER[int(self.wizard.clock() / SPINNER_S) % len(SPINNER)]
         news = state.progress.text if state.progress else ""
         title = state.step.title if state.step else ""
-        doing = _(news or title) or _("starting the run")
-        self._write("#doing", text((f"{turn} ", "$text-primary"), doing))
+        self._write("#doing", text((f"{turn} ", "$text-primary"), _(news or title) or _("starting the run")))
         self._write("#time", text((self._times(), "$muted")))
         self._write("#verdict", text((self._outlook(), "$muted")))
         for selector, share in (("#step-meter", state.fraction), ("#run-meter", state.run_fraction)):
@@ -106,10 +110,14 @@ class RunScreen(StepScreen):
         for drawing in self.query(Lines):
             drawing.show(state)
         notes = [entry for entry in state.log if isinstance(entry, LogNote) and entry.kind != "step"]
-        newest = tuple((MARKS[note.kind], (note.display_text, "$muted")) for note in reversed(notes[-MOST_NOTES:]))
+        newest = tuple((MARKS[note.kind], keyed(note.display_text, "$muted")) for note in reversed(notes[-MOST_NOTES:]))
         if newest != self.notes.pairs:
             self.notes.show(newest)
             self.notes.set_class(not notes, "-none")
+        self.over = (state.ended is not None, self.wizard.result is not None)
+        succeeded = self._run.problem is None and state.outcome in WITH_RESULT
+        if self._leads_on and succeeded and all(self.over) and self.is_current:
+            self.wizard.go_on()
 
     def _write(self, selector: str, content: Content) -> None:
         """Update a text only if it differs: the terminal may be remote."""
@@ -121,8 +129,10 @@ class RunScreen(StepScreen):
         """Round, candidate and test; after the run, how it ended."""
         state, problem = self._run.state, self._run.problem
         step, plan = state.step, state.plan
+        if problem:
+            return text(("✗ ", "bold $text-error"), _(problem.message))
         if state.ended:
-            return text(("✗ ", "bold $text-error"), _(problem.message)) if problem else text(_("The run has ended"))
+            return text(_("The run has ended"))
         if step is None:
             return text(_("Starting"))
         parts = [text(_(plan.recipe.title))]
@@ -142,11 +152,11 @@ class RunScreen(StepScreen):
         monitor = self._run
         state, problem = monitor.state, monitor.problem
         if state.ended:
-            return text(_(problem.hint_without_switches if problem else state.ended.text))
+            return keyed(_(problem.hint_without_switches if problem else state.ended.text))
         if monitor.stopping:
             stopping = (f"{_('Stopping:')} ", "bold $text-warning")
-            message = _(state.step.title) if state.step else ""
-            return text(stopping, f"{_('removing everything the run made.')} ", (message, "$muted"))
+            step = _(state.step.title) if state.step else ""
+            return text(stopping, f"{_('removing everything the run made.')} ", (step, "$muted"))
         return Content("")
 
     def _times(self) -> str:
@@ -175,45 +185,23 @@ class RunScreen(StepScreen):
             return _("first verdict after round {round}", round=INTERVAL_ROUNDS)
         return ""
 
-    def run_is_over(self) -> None:
-        """Called after the last event and the cleanup: shows the result, if there is one."""
-        if not self.is_current:
-            return
-        self._draw()
-        self.refresh_bindings()
-        shows_result = self._run.problem is None and self._run.state.outcome in WITH_RESULT
-        if shows_result and self.wizard.result is not None:
-            self.wizard.go_on()
-
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         over = self._run.state.ended is not None
-        if action == "stop":
-            return not over and not self._run.stopping
-        if action == "back":
-            return over or not self._run.stopping
-        if action == "leave_alone":
-            return not over and self._run.run.outlives
+        if action in ("back", "stop"):
+            return (over and action == "back") or not (over or self._run.stopping)
         if action == "forward":
             return over and self.wizard.result is not None
         return super().check_action(action, parameters)
 
-    def action_leave_alone(self) -> None:
-        """Quit without stopping the run, which `fswizard watch` shows again."""
-        self.wizard.leave_now()
-
     def action_stop(self) -> None:
-        self.action_back()
+        self.wizard.ask_to_leave()
 
     def action_log(self) -> None:
-        from fswizard.tui.screens.log import LogScreen
-
-        self.wizard.push_screen(LogScreen(self._run))
+        self.wizard.show_log()
 
     def action_back(self) -> None:
         """Ask whether to stop the run; after it, go back to the review, or to the first step without choices."""
-        if self._run.state.ended:
+        if not self._run.state.ended:
+            self.wizard.ask_to_leave()
+        else:
             self.wizard.visit("review" if self.choices.recipe else "purpose")
-            return
-        from fswizard.tui.screens.dialogs import LeaveScreen
-
-        self.wizard.push_screen(LeaveScreen(outlives=self._run.run.outlives, quitting=False))

@@ -224,7 +224,7 @@ class SetUpReview(Window[None]):
     async def _begin(self, typed: str) -> None:
         try:
             require_confirmed(self._plan.target, typed)
-            await self.wizard.authorise(_("setting up a disk"))
+            await self.wizard.authorise()
         except FswizardError as error:
             self._state = "asks"
             self.show_error(error)
