@@ -1,24 +1,21 @@
-"""Makes screenshots/: the wizard's screens on a recorded real run, as SVG and as PNG for the README, and its card.
+"""Makes screenshots/: the wizard's screens on a recorded real run, as PNG for the pages, and its card.
 
     python -m tests.tui.screenshots
 
 The disks of the first screens are recorded ones, so that more than this machine's can be seen; the run is that of the
-demo's first story, and the one to compare it with lies in tests/recorded/runs.
+demo's first story.
 """
 
 from __future__ import annotations
 
 import asyncio
-import os
 import re
-import tempfile
 from dataclasses import replace
 from pathlib import Path
 from unittest.mock import patch
 
-from fswizard import recipes, results
+from fswizard import recipes
 from fswizard.advice import conclude
-from fswizard.demo.app import DemoApp
 from fswizard.model.events import RunStarted, StepProgressed, fold
 from fswizard.model.recipe import SHIPPED
 from fswizard.model.result import Result
@@ -26,7 +23,6 @@ from fswizard.model.run_state import RunState
 from fswizard.report import render
 from fswizard.system.pictures import png
 from fswizard.tui.app import FswizardApp
-from tests.builders import write_result
 from tests.fakes.desktop import at_the_desktop
 from tests.fakes.wizard import FakeMachine, app, monitor
 from tests.recording import recorded
@@ -35,7 +31,7 @@ from tests.tui.crisp import crisp
 from tests.tui.driving import handled, settled
 
 FOLDER = Path(__file__).parents[2] / "screenshots"
-RUN, LATER = "xfs-searching", "quick-again"
+RUN = "xfs-searching"
 SERIAL = "overlayblk"
 """Of the disk of both; the demo's recording is without it."""
 SIZE = (120, 36)
@@ -48,24 +44,16 @@ WEB_FONT = re.compile(r",?\s*url\([^)]*\)\s*format\([^)]*\)")
 
 def main() -> None:
     FOLDER.mkdir(exist_ok=True)
-    with tempfile.TemporaryDirectory() as state, patch.dict(os.environ, XDG_STATE_HOME=state):
-        results.results_directory().mkdir(parents=True)
-        for name in (RUN, LATER):
-            found = result(name)
-            findings = conclude(found)
-            path = results.results_directory() / f"{name}.jsonl"
-            write_result(path, found, findings.analysis, findings.answer)
-        with patch("textual.app.wait_for_idle", handled), patch("textual.pilot.wait_for_idle", handled):
-            asyncio.run(_take_all())
+    with patch("textual.app.wait_for_idle", handled), patch("textual.pilot.wait_for_idle", handled):
+        asyncio.run(_take_all())
     (FOLDER / "card.svg").write_text(render(conclude(result()), "svg"), "utf-8")
 
 
 async def _take_all() -> None:
-    for name in ("purpose", "drive", "filesystems", "workloads"):
+    for name in ("drive", "filesystems", "workloads"):
         await _take(name, app(name, _machine(), recipe=recipes.find("archive-disk")))
     with patch("fswizard.session.make_plan", lambda choices: _started().plan):
         await _take("review", app("review", _machine(), drive=_started().plan.drive))
-    await _take("demo", DemoApp())
     await _take(
         "arrays",
         app(
@@ -79,8 +67,6 @@ async def _take_all() -> None:
     await _take("run", running())
     await _take("result", finished())
     await _take("export", finished(), "enter")
-    await _take("history", app("purpose", _machine()), "h", "space", "down", "space")
-    await _take("comparison", app("purpose", _machine()), "h", "space", "down", "space", "c")
     await _animate()
 
 
@@ -119,20 +105,13 @@ async def _take(name: str, wizard: FswizardApp, *keys: str) -> None:
             for key in keys:
                 await pilot.press(key)
                 await settled(pilot)
-            svg = _picture(wizard)
-    picture = FOLDER / f"{name}.svg"
-    picture.write_text(svg, "utf-8")
-    draw(picture)
+            picture = _picture(wizard)
+    (FOLDER / f"{name}.png").write_bytes(png(picture))
 
 
 def _picture(wizard: FswizardApp) -> str:
     """What stands on the screen, without a font from elsewhere."""
     return crisp(WEB_FONT.sub("", wizard.export_screenshot(title="fswizard")))
-
-
-def draw(picture: Path) -> None:
-    """The SVG as PNG."""
-    picture.with_suffix(".png").write_bytes(png(picture.read_text("utf-8")))
 
 
 def running() -> FswizardApp:
