@@ -279,11 +279,11 @@ class FswizardApp(App[int]):
         """The keys of screen and wizard, as the footer leaves some out, and what has no key."""
         commands = dict[str, SystemCommand]()
         for node, binding, enabled, _tooltip in screen.active_bindings.values():
-            title = binding.description[:1].upper() + binding.description[1:]
-            known = title in commands or node not in (screen, self) or binding.action.startswith(NO_COMMANDS)
-            if enabled and (binding.show or not known):
+            listed = binding.show or node in (screen, self)
+            if enabled and listed and not binding.action.startswith(NO_COMMANDS):
+                title = binding.description[:1].upper() + binding.description[1:]
                 action = partial(self.run_action, binding.action, node)
-                commands[title] = SystemCommand(title, self.get_key_display(binding), action)
+                commands.setdefault(title, SystemCommand(title, self.get_key_display(binding), action))
         yield from commands.values()
         if not self.measuring:
             yield SystemCommand(_("Start over"), _("Back to the first question"), lambda: self.visit("purpose"))

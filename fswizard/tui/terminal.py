@@ -10,8 +10,8 @@ from textual.drivers.linux_driver import LinuxDriver
 from fswizard.errors import ExitCode
 
 # The font of the Linux console has 256 or 512 characters: what it lacks is shown by what every font of it has.
-_DRAWN = "✓✗▲▼▽○●◉★◷⚠⊘▶▸◂›❯↻⇄✎▤✂■⏎⌫×–−—…•“”’╭╮╰╯━┃┆╂▕╸╺▏▎▍▋▊▉▔▁▂▃▅▆▇⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
-_FOUND = '+x^vvoO@*!!x>><>>@=~#%#┘←x---~·""\'┌┐└┘─││││── ▌▌▌██─___▄██|/-\\|/-\\|/'
+_DRAWN = "✓✗▲▼▽○●◉★◷⚠⊘▶▸◂›❯↻⇄✎▤✂■⏎⌫×–−—…•“”’╭╮╰╯━┃┆╂▕╸╺▏▎▍▋▊▉▔▁▂▃▅▆▇"
+_FOUND = '+x^vvoO@*!!x>><>>@=~#%#┘←x---~·""\'┌┐└┘─││││── ▌▌▌██─___▄██'
 
 
 def _for_braille(dots: int) -> str:

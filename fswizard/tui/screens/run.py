@@ -30,9 +30,6 @@ from fswizard.tui.widgets.table import Facts
 
 FRAME_S = 0.25
 """Interval of drawing; fio reports four times a second."""
-SPINNER = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
-SPINNER_S = 0.5
-"""Interval of the spinner, which shows that the screen is not frozen."""
 MOST_NOTES = 20
 WITH_RESULT = ("finished", "time-up", "budget-used", "stopped")
 
@@ -97,10 +94,9 @@ class RunScreen(StepScreen):
         self._write("#question", self._title())
         self._write("#remark", remark)
         self.set_class(bool(remark), "-remark")
-        turn = SPINNER[int(self.wizard.clock() / SPINNER_S) % len(SPINNER)]
         news = state.progress.text if state.progress else ""
         title = state.step.title if state.step else ""
-        self._write("#doing", text((f"{turn} ", "$text-primary"), _(news or title) or _("starting the run")))
+        self._write("#doing", text(_(news or title) or _("starting the run")))
         self._write("#time", text((self._times(), "$muted")))
         self._write("#verdict", text((self._outlook(), "$muted")))
         for selector, share in (("#step-meter", state.fraction), ("#run-meter", state.run_fraction)):
