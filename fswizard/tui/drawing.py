@@ -62,7 +62,7 @@ def ink(verdict: Verdict) -> str:
 
 def signed(verdict: Verdict, label: str = "") -> Content:
     """The verdict's symbol with `words`, by default its name, in its colour."""
-    return text((f"{SIGNS[verdict].glyph} {label or _(SIGNS[verdict].word)}", ink(verdict)))
+    return keyed(f"{SIGNS[verdict].glyph} {label or _(SIGNS[verdict].word)}", ink(verdict))
 
 
 def answer_mark(sign: Sign) -> tuple[str, str]:

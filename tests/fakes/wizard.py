@@ -16,6 +16,7 @@ import pytest
 
 from fswizard import results, session
 from fswizard.demo.replay import Replay
+from fswizard.errors import UsageError
 from fswizard.model.drive import Drive
 from fswizard.model.events import Event, RunEnded, StepProgressed, StepStarted, fold
 from fswizard.model.plan import Plan
@@ -142,8 +143,13 @@ def keep_results(patch: pytest.MonkeyPatch, *entries: Entry, load: Callable[[Pat
     patch.setattr(results, "all_results", lambda: iter(entries))
     patch.setattr(results, "load", load)
     patch.setattr(session, "resumable", lambda: entries[1:])
-    patch.setattr(session, "why_not", lambda path: COMPLETE if path.name == "new.jsonl" else "")
-    patch.setattr(session, "take_up", lambda path: Resumption(path, load(path).plan, load(path)))
+
+    def take_up(path: Path) -> Resumption:
+        if path.name == "new.jsonl":
+            raise UsageError(COMPLETE)
+        return Resumption(path, load(path).plan, load(path))
+
+    patch.setattr(session, "take_up", take_up)
 
 
 def two_results() -> tuple[Entry, Entry]:

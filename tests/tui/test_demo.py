@@ -72,14 +72,6 @@ async def test_the_gallery_shows_all_stories_and_opens_one_and_another_after_it(
             await pilot.press("f3")
 
 
-async def test_who_chooses_none_of_the_gallery_leaves() -> None:
-    wizard = demo(None)
-    async with wizard.run_test() as pilot:
-        await until(pilot, lambda: isinstance(wizard.screen, QuestionScreen), "the gallery")
-        await pilot.press("escape")
-        await until(pilot, lambda: wizard._exit, "the end")
-
-
 @pytest.mark.parametrize("name", stories())
 def test_what_a_story_promises_is_what_its_result_says_and_a_simulated_disk_says_so(name: str) -> None:
     story = stories()[name]

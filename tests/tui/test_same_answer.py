@@ -14,7 +14,6 @@ from fswizard import results
 from fswizard.advice import conclude
 from fswizard.filesystems import parse_candidates
 from fswizard.model.analysis import Findings
-from fswizard.model.filesystem import Candidate
 from fswizard.model.plan import Member, Target
 from fswizard.model.result import Result
 from fswizard.report import FORMATS, content, render
@@ -23,7 +22,7 @@ from fswizard.stats import analyse
 from fswizard.tui import drawing
 from fswizard.tui.screens.history import answer_of
 from fswizard.tui.screens.result import answer_lines
-from tests.builders import make_filesystem, make_plan, make_result, make_samples, write_result
+from tests.builders import make_plan, make_result, make_samples, write_result
 from tests.fakes.command_line import fswizard
 from tests.tui.screenshots import result as recorded_result
 from tests.unit.report_findings import make_findings
@@ -55,17 +54,6 @@ def array() -> Result:
     return make_result(plan=plan, samples=make_samples(figures))
 
 
-def mounted() -> Result:
-    """Two directories that were there before."""
-    figures = {"home (ext4)": (100.0, 101.0, 99.0), "archive (btrfs)": (100.0, 101.0, 101.0)}
-    candidates = (
-        Candidate("home (ext4)", make_filesystem("ext4"), directory="/home"),
-        Candidate("archive (btrfs)", make_filesystem("btrfs"), directory="/mnt/archive"),
-    )
-    plan = replace(make_plan(tuple(figures)), candidates=candidates, target=Target("directory", ""))
-    return make_result(plan=plan, samples=make_samples(figures))
-
-
 RESULTS: dict[str, Callable[[], Result]] = {
     "recorded": recorded_result,
     "stopped early": early,
@@ -74,7 +62,6 @@ RESULTS: dict[str, Callable[[], Result]] = {
     "one beaten": beaten,
     "one failed": lambda: make_findings().result,
     "an array": array,
-    "what is mounted": mounted,
     "nothing measured": lambda: replace(early(), samples=(), outcome="killed"),
 }
 EACH = pytest.mark.parametrize("make", RESULTS.values(), ids=RESULTS)

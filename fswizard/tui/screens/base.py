@@ -12,7 +12,6 @@ from textual import events, on
 from textual.app import ComposeResult
 from textual.binding import ActiveBinding, Binding, BindingType
 from textual.containers import Horizontal, Vertical
-from textual.content import Content
 from textual.screen import ModalScreen, Screen, ScreenResultType
 from textual.widgets import Footer, Input, Static
 from textual.widgets._footer import FooterKey
@@ -231,7 +230,7 @@ class StepScreen(WizardScreen[None]):
             with Vertical(id="heading"):
                 with Horizontal(id="title"):
                     yield Static(self.question(), id="question", markup=False)
-                    yield Static(self.disk(), id="disk", markup=False)
+                    yield Static(disk_title(self.choices) if self.step.name in SHOWS_DISK else "", id="disk")
                 yield Static("", id="remark", markup=False)
             with Vertical(id="body"):
                 yield from self.body()
@@ -240,10 +239,6 @@ class StepScreen(WizardScreen[None]):
     def question(self) -> str:
         """The question of this screen."""
         return _(self.QUESTION)
-
-    def disk(self) -> Content:
-        """The tested disk for the header, with a warning if the image is elsewhere."""
-        return disk_title(self.choices) if self.step.name in SHOWS_DISK else Content("")
 
     def estimated(self) -> Plan | None:
         """Estimate of the run for the current choices; None, after showing the error, if it is impossible."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import cached_property, partial
-from pathlib import Path
 from typing import ClassVar
 
 from textual import getters, on
@@ -18,7 +17,7 @@ from textual.widgets import Static
 from fswizard import session
 from fswizard.errors import FswizardError
 from fswizard.language import _
-from fswizard.model.analysis import Findings, MoreTime
+from fswizard.model.analysis import Findings
 from fswizard.model.needs import NEEDS, feature_noun
 from fswizard.model.result import Result
 from fswizard.report import content, render
@@ -49,14 +48,6 @@ def answer_lines(findings: Findings, why_not: str = "") -> Iterator[tuple[Piece,
     for doubt in result.doubts:
         if doubt.code in LEFT_BEHIND:
             yield WARNING, keyed(_(doubt.text), "$text-warning")
-
-
-def take_up(path: Path, more: MoreTime | None) -> session.Resumption:
-    """Prepare to resume a run, with as much time as `more` rounds take; raises FswizardError if it cannot be."""
-    run = session.take_up(path)
-    if more is None or not more.limit_s:
-        return run
-    return replace(run, plan=replace(run.plan, time_limit_s=run.plan.preparation_s + more.limit_s))
 
 
 class ResultScreen(StepScreen):
@@ -100,8 +91,8 @@ class ResultScreen(StepScreen):
     detailed = reactive(False, init=False, toggle_class="-detailed")
     adjusting = reactive(False, init=False, toggle_class="-adjusting", bindings=True)
     """The panel with what is required is open."""
-    why_not: reactive[str | None] = reactive(None, init=False, bindings=True)
-    """Why the run cannot be resumed; empty if it can, None until that is known."""
+    resumption: reactive[session.Resumption | None] = reactive(None, init=False, bindings=True)
+    """What resumes the run; None if it cannot be resumed, or until that is known."""
 
     def body(self) -> ComposeResult:
         with Horizontal(id="parts"):
@@ -122,10 +113,11 @@ class ResultScreen(StepScreen):
         self.needed.border_title = _("Must have")
         self.needs = self.result.plan.needs
         self._commands: tuple[str, ...] = ()
+        self._why_not = ""
         self._rank()
         if (path := self.wizard.result_path) is not None:
-            ask = partial(session.why_not, path)
-            self.ask(ask, partial(setattr, self, "why_not"), group="resume")
+            found = partial(setattr, self, "resumption")
+            self.ask(partial(session.take_up, path), found, fails=self._cannot_resume, group="resume")
 
     @cached_property
     def result(self) -> Result:
@@ -156,7 +148,7 @@ class ResultScreen(StepScreen):
 
     def watch_findings(self, findings: Findings) -> None:
         self.add_class("-concluded")
-        self.watch_why_not()
+        self.answer.show(answer_lines(findings, self._why_not))
         measured = content.figures(findings)
         self.query_one("#caption", Static).update(text((measured.caption, "$muted")))
         self.query_one(Bars).show(measured.charts)
@@ -168,14 +160,15 @@ class ResultScreen(StepScreen):
         commands.update(lines(text((command, "$text-primary")) for command in self._commands))
         self.watch_detailed()
 
-    def watch_why_not(self) -> None:
+    def _cannot_resume(self, error: FswizardError) -> None:
+        self._why_not = _(error.message)
         if self.findings is not None:
-            self.answer.show(answer_lines(self.findings, self.why_not or ""))
+            self.answer.show(answer_lines(self.findings, self._why_not))
 
     def watch_detailed(self) -> None:
         """Show the full report, as in exports."""
         if self.findings is not None and self.detailed:
-            self.query_one("#report", Static).update(text(render(self.findings, "text", full=True)))
+            self.query_one("#report", Static).update(keyed(render(self.findings, "text", full=True)))
 
     # Keys
 
@@ -183,7 +176,7 @@ class ResultScreen(StepScreen):
         answer = self.findings.answer if self.findings and not self.adjusting else None
         possible = {
             "log": self._has_run,
-            "resume": self.why_not == "" and not self.adjusting,
+            "resume": self.resumption is not None and not self.adjusting,
             "forward": answer is not None,
             "set_up": answer is not None and bool(answer.recommended) and not self.wizard.banner,
             "copy": answer is not None and bool(self._commands),
@@ -212,15 +205,14 @@ class ResultScreen(StepScreen):
         self.notify(_("The commands are in the clipboard, where the terminal allows it."))
 
     def action_resume(self) -> None:
-        path, findings = self.wizard.result_path, self.findings
-        if path is None or findings is None:
-            return
+        """Review the run as it goes on, for as long as the answer says that it needs."""
+        run, findings = self.resumption, self.findings
+        assert run is not None and findings is not None
+        more = findings.answer.more
         # with other needs than those of the run nobody knows what more time would bring
-        more = findings.answer.more if findings.result.plan == self.result.plan else None
-        self.ask(partial(take_up, path, more), self.wizard.take_up, fails=self._cannot_resume, group="take-up")
-
-    def _cannot_resume(self, error: FswizardError) -> None:
-        self.notify(f"{_(error.message)} {_(error.hint_without_switches)}", severity="warning", markup=False)
+        if more is not None and more.limit_s and findings.result.plan == self.result.plan:
+            run = replace(run, plan=replace(run.plan, time_limit_s=run.plan.preparation_s + more.limit_s))
+        self.wizard.take_up(run)
 
     def action_set_up(self) -> None:
         """Set up the recommended filesystem."""

@@ -14,7 +14,7 @@ from textual.content import Content
 from textual.reactive import reactive
 from textual.widgets import Input, Static
 
-from fswizard.disks import rights, way
+from fswizard.disks import rights
 from fswizard.disks.choice import confirmed, devices_of, require_confirmed
 from fswizard.errors import FswizardError, Missing, Refused
 from fswizard.language import N_, _, p_
@@ -121,13 +121,9 @@ class ReviewScreen(StepScreen):
         if plan.target.kind == "directory":
             return plan, questions, p_("root", "not needed")
         by = "udisks" if plan.by_udisks else rights.state()
-        root = _(ROOT[by])
         if by == "none":
-            raise Missing(root, _(NO_ROOT))
-        if plan.target.kind == "image" and by not in ("udisks", "root"):
-            because = way.why_root(plan.candidates)
-            root += " " + _("Reason: {reason}.", reason=because)
-        return plan, questions, root
+            raise Missing(_(ROOT[by]), _(NO_ROOT))
+        return plan, questions, _(ROOT[by])
 
     def _cannot(self, error: FswizardError) -> None:
         self.problem = error

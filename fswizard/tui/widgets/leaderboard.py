@@ -9,7 +9,7 @@ from fswizard.language import _, n_
 from fswizard.model.analysis import Ratio
 from fswizard.model.run_state import RunState
 from fswizard.model.units import figure_text, speed_text
-from fswizard.tui.drawing import signed, text
+from fswizard.tui.drawing import keyed, signed, text
 from fswizard.tui.widgets.braille import swatch
 from fswizard.tui.widgets.lines import Lines, fitted
 from fswizard.tui.widgets.race import appearances_of
@@ -54,7 +54,7 @@ class Leaderboard(Lines[RunState]):
 def _bar(ratio: Ratio, whole: float, ink: str, width: int) -> Content:
     """A bar from zero to the high end of the interval, fading from its low end; or the reason of a failure."""
     if ratio.verdict == "failed":
-        return fitted((_(ratio.text), "$muted"), width)
+        return fitted(keyed(_(ratio.text), "$muted"), width)
     ends = (ratio.low or ratio.ratio, ratio.ratio, ratio.high or ratio.ratio)
     low, middle, high = (round(min(1.0, end / whole) * width) for end in ends)
     half = (middle + high + 1) // 2
