@@ -20,7 +20,7 @@ from fswizard.errors import UsageError
 from fswizard.model.drive import Drive
 from fswizard.model.events import Event, RunEnded, StepProgressed, StepStarted, fold
 from fswizard.model.plan import Plan
-from fswizard.model.recipe import Recipe
+from fswizard.model.recipe import TITLES, Recipe
 from fswizard.model.result import Result
 from fswizard.recipes import SHIPPED, load, shipped_directory
 from fswizard.results import Entry, Header
@@ -107,7 +107,7 @@ class FakeMachine(MachineCache):
     ) -> None:
         """`end`: how runs end, where not as it was recorded."""
         super().__init__()
-        self.recipes = recipes
+        self.recipes = tuple(sorted(recipes, key=lambda recipe: [*TITLES].index(recipe.group)))
         self.attached = drives
         self.event_s = event_s
         self.rounds = rounds
