@@ -160,8 +160,7 @@ class RunScreen(StepScreen):
         if state.left_s:
             message += " · " + _("at most {time} to go", time=duration_text(state.left_s))
         if not state.ended:
-            budget = budget_text(state.plan, state.outlook, elapsed_s=elapsed_s)
-            message += "   " + _("Takes {budget}", budget=budget)
+            message += f"   {budget_text(state.plan, state.outlook, elapsed_s=elapsed_s)}"
         return message
 
     def _outlook(self) -> str:
