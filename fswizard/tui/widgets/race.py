@@ -133,10 +133,10 @@ def drawn(lane: Lane, line: TimeLine, height: int, done: float) -> list[Content]
             rules[height - 1 - (dots - 1) // 4] = (LINES[(dots - 1) % 4], "$muted")
     rows: list[list[Piece]] = [[] for _ in rules]
     for trials in line.rounds:
-        for trial in trials:
+        for place, trial in enumerate(trials):
             shape, ink = _shape(lane, trial, line, height, done)
             for row, cells, (dot, rule) in zip(rows, shape, rules):
-                row.append((" " * GAP if row and trial == trials[0] else "", ""))
+                row.append((" " * GAP if row and place == 0 else "", ""))
                 row += [(cells, ink), (dot * (line.each - len(cells)), rule)]
     return [text(*row) for row in rows]
 
