@@ -21,7 +21,6 @@ WARNINGS = (
     CACHE,
     "fits-in-memory",
     "changed-meanwhile",
-    "workloads-missing",
     "figures-left-out",
     "uneven-noise",
     "on-battery",

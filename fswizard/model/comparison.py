@@ -42,6 +42,6 @@ class Comparison:
     differences: tuple[Difference, ...]
     """Differences between the two runs, most important first."""
     left_out: tuple[str, ...] = ()
-    """What was not compared, and why."""
+    """Titles of what was not measured in the same way in both."""
     doubts: tuple[str, ...] = ()
     """Reasons to trust one of the two results less."""

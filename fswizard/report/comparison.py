@@ -26,7 +26,7 @@ def document(comparison: Comparison, names: Sequence[str]) -> Document:
         Facts(tuple(fact for fact in facts if fact[1])),
         Table(("", *sides, _("ratio")), tuple(_rows(comparison)), tuple(_notes(comparison, sides))),
         Bullets(_("Doubts"), comparison.doubts),
-        Bullets(_("Not compared"), comparison.left_out),
+        Bullets(_("Not compared, as not alike in both"), comparison.left_out),
     )
 
 

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import os
-from collections import defaultdict
 from collections.abc import Iterator
 
 from fswizard.disks.locations import filesystem_number
 from fswizard.drives import drive_of, persistent_cache_bytes
 from fswizard.filesystems import availability
-from fswizard.language import _, joined, listing
+from fswizard.language import _, joined
 from fswizard.model.estimates import room
 from fswizard.model.layout import MD
 from fswizard.model.plan import AGED_PERCENT, Plan
@@ -24,16 +22,37 @@ CACHING = frozenset({"zfs", "nfs", "nfs4", "cifs", "smb3", "9p", "virtiofs"})
 
 def before(plan: Plan) -> Iterator[Doubt]:
     """All doubts that follow from the plan and the machine."""
+    below = plan.target.host_filesystem
     if plan.target.kind == "image":
-        yield from _of_images(plan)
+        text = _(
+            "Measured inside a scratch image on {filesystem}: ratios carry over to the bare disk, "
+            "absolute figures less so.",
+            filesystem=below or _("another filesystem"),
+        )
+        yield Doubt(f"image-on-{below or 'unknown'}", text)
     if plan.target.kind == "directory":
-        yield from _of_directories(plan)
+        directories = [candidate.directory for candidate in plan.candidates]
+        filesystems = {filesystem_number(directory) for directory in directories}
+        disks = {drive.name if (drive := drive_of(directory)) else "" for directory in directories}
+        if len(disks) > 1 or len(filesystems) < len(directories):
+            text = _(
+                "Not every location is a filesystem of its own on the same disk, so a difference may come from the "
+                "disks, or from chance."
+            )
+            yield Doubt("different-disks", text)
     else:
         yield from _of_new_filesystems(plan)
     if plan.left_out:
         yield Doubt("not-compared", _("Not compared: {left_out}", left_out=left_out_text(plan)))
     yield from _of_caches(plan)
-    yield from _of_the_machine()
+    if host.this.on_battery():
+        yield Doubt("on-battery", _("The machine ran on battery and may have saved power: plug it in and run again."))
+    if host.this.is_slowed():
+        text = _(
+            "The processor was held at its lowest speed (governor `powersave`), which hides differences "
+            "between fast filesystems: `cpupower frequency-set -g performance` changes that."
+        )
+        yield Doubt("governor", text)
 
 
 def left_out_text(plan: Plan) -> str:
@@ -41,49 +60,6 @@ def left_out_text(plan: Plan) -> str:
     need."""
     reasons = [joined((each.name, each.reason), " – ") for each in plan.left_out]
     return joined((*reasons, programs.install_hint(*(each.package for each in plan.left_out))))
-
-
-def _of_images(plan: Plan) -> Iterator[Doubt]:
-    below = plan.target.host_filesystem
-    text = _(
-        "Measured inside a scratch image on {filesystem}: ratios carry over to the bare disk, "
-        "absolute figures less so.",
-        filesystem=below or _("another filesystem"),
-    )
-    yield Doubt(f"image-on-{below or 'unknown'}", text)
-    asking = [c.name for c in plan.candidates if any(o.partition("=")[0] == "discard" for o in c.mount_options)]
-    if asking:
-        text = _(
-            "{candidates}: a scratch image ignores the option discard, so measure its effect on a partition or a disk.",
-            candidates=joined(asking, ", "),
-        )
-        yield Doubt("discard-on-image", text)
-
-
-def _of_directories(plan: Plan) -> Iterator[Doubt]:
-    """Doubts about comparisons of directories that are on different disks, or on the same filesystem."""
-    disks = {_disk_under(candidate.directory) for candidate in plan.candidates}
-    by_filesystem = defaultdict(list)
-    for candidate in plan.candidates:
-        by_filesystem[filesystem_number(candidate.directory)].append(candidate.name)
-    if len(disks) > 1:
-        text = _(
-            "The locations are on different disks ({disks}), so this compares the disks along with their filesystems.",
-            disks=", ".join(sorted(disks)),
-        )
-        yield Doubt("different-disks", text)
-    for names in by_filesystem.values():
-        if len(names) > 1:
-            text = _(
-                "{names} lie on one filesystem, so a difference between them is chance or the directory's own.",
-                names=listing(names),
-            )
-            yield Doubt("one-filesystem", text)
-
-
-def _disk_under(directory: str) -> str:
-    drive = drive_of(directory)
-    return drive.name if drive else str(os.stat(directory).st_dev)
 
 
 def _of_new_filesystems(plan: Plan) -> Iterator[Doubt]:
@@ -131,42 +107,24 @@ def _of_caches(plan: Plan) -> Iterator[Doubt]:
     """Doubts about a shingled disk's cache that was never full, and about data that may be cached on another
     machine."""
     drive, below = plan.drive, plan.target.host_filesystem
-    if drive and drive.smr.kind in ("drive-managed", "host-aware"):
-        cache_bytes = persistent_cache_bytes(drive)
-        if plan.writes_bytes_per_trial < cache_bytes:
-            text = _(
-                "Each test wrote {written} to this shingled disk, whose cache takes about "
-                "{cache}, so this run did not see the slowdown once it is full: the recipe cache-overflow shows "
-                "it.",
-                written=size_text(plan.writes_bytes_per_trial),
-                cache=size_text(cache_bytes),
-            )
-            yield Doubt("cache-not-exceeded", text)
-    where = ""
-    if drive and drive.kind == "virtual":
-        where = _("the host of this virtual disk")
-    elif below in CACHING or below.startswith("fuse"):
-        where = _("{filesystem}, below the image,", filesystem=below)
-    direct = [_(w.title) for w in plan.recipe.workloads if w.job.direct and not w.job.syncs_each_write]
-    if where and direct:
+    cache_bytes = persistent_cache_bytes(drive) if drive else 0
+    if plan.writes_bytes_per_trial < cache_bytes:
         text = _(
-            "{workloads}: {where} may keep the data in memory in spite of direct I/O, so treat these figures as "
-            "upper limits.",
+            "Each test wrote {written} to this shingled disk, whose cache takes about {cache}, so this run did not see "
+            "the slowdown once it is full: the recipe cache-overflow shows it.",
+            written=size_text(plan.writes_bytes_per_trial),
+            cache=size_text(cache_bytes),
+        )
+        yield Doubt("cache-not-exceeded", text)
+    cached = (drive and drive.kind == "virtual") or below in CACHING or below.startswith("fuse")
+    direct = [_(w.title) for w in plan.recipe.workloads if w.job.direct and not w.job.syncs_each_write]
+    if cached and direct:
+        text = _(
+            "{workloads}: the host of this virtual disk, or what is below the image, may keep the data in memory in "
+            "spite of direct I/O, so treat these figures as upper limits.",
             workloads=joined(direct, ", "),
-            where=where,
         )
         yield Doubt("fits-in-host-memory", text)
-
-
-def _of_the_machine() -> Iterator[Doubt]:
-    if host.this.on_battery():
-        yield Doubt("on-battery", _("The machine ran on battery and may have saved power: plug it in and run again."))
-    if host.this.is_slowed():
-        text = _(
-            "The processor was held at its lowest speed (governor `powersave`), which hides differences "
-            "between fast filesystems: `cpupower frequency-set -g performance` changes that."
-        )
-        yield Doubt("governor", text)
 
 
 def fits_in_memory(plan: Plan, *, limited: bool) -> Iterator[Doubt]:
@@ -175,15 +133,11 @@ def fits_in_memory(plan: Plan, *, limited: bool) -> Iterator[Doubt]:
     memory_bytes = host.this.memory_bytes()
     fits = room(workload.job for workload in buffered) < 2 * memory_bytes
     if buffered and fits and not (limited and plan.memory_limit_bytes):
-        why = _("a memory limit, or a longer recipe, says more")
-        if plan.memory_limit_bytes:
-            why = _("a longer recipe says more, as this machine can't limit memory (see `fswizard doctor`)")
         text = _(
             "{workloads}: the data fit into this machine's memory ({memory}), so these figures are only partly "
-            "the disk's; {why}.",
+            "the disk's: a longer recipe says more, or a memory limit, where `fswizard doctor` finds that it works.",
             workloads=joined([_(workload.title) for workload in buffered], ", "),
             memory=binary_text(memory_bytes),
-            why=why,
         )
         yield Doubt("fits-in-memory", text)
 

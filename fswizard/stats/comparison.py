@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import math
 import statistics
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TypeVar
 
 from fswizard.errors import UsageError
-from fswizard.language import N_, _, joined, p_
+from fswizard.language import N_, _, p_
 from fswizard.model.comparison import Change, Comparison, Difference
 from fswizard.model.filesystem import Candidate
-from fswizard.model.metrics import Better
-from fswizard.model.plan import Target
 from fswizard.model.recipe import Workload
 from fswizard.model.result import Result
-from fswizard.model.units import binary_size_text, binary_text
+from fswizard.model.units import binary_text
 from fswizard.stats.table import tables_of, weighted_mean
 from fswizard.stats.unpaired import welch
 
@@ -29,15 +27,15 @@ def compare(first: Result, second: Result) -> Comparison:
     The rounds of two runs are not paired, so each ratio has Welch's interval. Raises UsageError, with the reasons,
     if nothing can be compared.
     """
-    target, other = _target_text(first.plan.target), _target_text(second.plan.target)
-    if target != other:
-        text = N_("One was measured on {target}, the other on {other}: their figures mean different things.")
-        raise UsageError(_(text, target=target, other=other), _("Compare results of the same kind of target."))
+    target, other = first.plan.target, second.plan.target
+    if (target.kind, target.size_bytes, len(target.members)) != (other.kind, other.size_bytes, len(other.members)):
+        raise UsageError(
+            _("They were measured on targets of different kinds or sizes, so their figures mean different things."),
+            _("Compare results of the same kind of target."),
+        )
     left_out: list[str] = []
-    unequal = N_("{title}: it was done in another way in the second result.")
-    workloads = _shared(first.plan.recipe.workloads, second.plan.recipe.workloads, _work, unequal, left_out)
-    unequal = N_("{title}: it was formatted or mounted in another way in the second result.")
-    candidates = _shared(first.plan.candidates, second.plan.candidates, formatting, unequal, left_out)
+    workloads = _shared(first.plan.recipe.workloads, second.plan.recipe.workloads, _work, left_out)
+    candidates = _shared(first.plan.candidates, second.plan.candidates, formatting, left_out)
 
     before, after = tables_of(first).scores, tables_of(_of_as_much(second, first)).scores
     changes = []
@@ -52,27 +50,35 @@ def compare(first: Result, second: Result) -> Comparison:
                 changes.append(Change(candidate.title, "", "", 0.0, 0.0, ratio))
     for workload in workloads:
         old, new = before[workload.name], after[workload.name]
+        sign = 1 if workload.metric.better == "higher" else -1
         for candidate in candidates:
             name, title = candidate.name, _(workload.title)
             if name not in old or name not in new:
-                text = N_("{candidate} at “{test}”: no figures in both.")
-                left_out.append(_(text, candidate=candidate.title, test=title))
+                left_out.append(_("{candidate} in {test}", candidate=candidate.title, test=title))
                 continue
             ratio = welch((name, name), workload.name, new[name].values(), old[name].values())
-            better = workload.metric.better
-            medians = _median(old[name].values(), better), _median(new[name].values(), better)
-            changes.append(Change(candidate.title, title, workload.metric.unit, *medians, ratio))
+            then = statistics.median(math.exp(sign * score) for score in old[name].values())
+            now = statistics.median(math.exp(sign * score) for score in new[name].values())
+            changes.append(Change(candidate.title, title, workload.metric.unit, then, now, ratio))
     if not changes:
-        raise UsageError(_("These two results cannot be compared."), joined(left_out))
-    return Comparison(
-        tuple(changes), tuple(_differences(first, second)), tuple(left_out), tuple(_doubts(first, second))
-    )
+        names = ", ".join(left_out)
+        raise UsageError(_("These two results cannot be compared."), _("Not alike in both: {names}.", names=names))
 
-
-def _median(scores: Collection[float], better: Better) -> float:
-    """Median of the figures behind scores."""
-    sign = 1 if better == "higher" else -1
-    return statistics.median(math.exp(sign * score) for score in scores)
+    # A fact that only one of them has, such as a program that it needed, explains no difference.
+    facts, later = _facts(first), _facts(second)
+    unlike = {_("disk"), _("recipe"), _("memory limit"), _("filesystem below the image"), _("processor")}
+    differences = []
+    for what, fact in facts.items():
+        if fact != later.get(what, fact):
+            differences.append(Difference(what, fact, later[what], what in unlike))
+    doubts = []
+    for text, run, other_run in (
+        (N_("First result only: {doubt}"), first, second),
+        (N_("Second result only: {doubt}"), second, first),
+    ):
+        common = [doubt.code for doubt in other_run.doubts]
+        doubts += [_(text, doubt=_(doubt.text)) for doubt in run.doubts if doubt.code not in common]
+    return Comparison(tuple(changes), tuple(differences), tuple(left_out), tuple(doubts))
 
 
 def _of_as_much(result: Result, other: Result) -> Result:
@@ -90,32 +96,19 @@ def _of_as_much(result: Result, other: Result) -> Result:
     return replace(result, samples=tuple(samples))
 
 
-def _target_text(target: Target) -> str:
-    """Properties of the target that figures depend on: kind, number and size."""
-    kinds = {"image": _("a scratch image"), "device": _("a device"), "directory": _("directories as they were")}
-    text = kinds[target.kind]
-    if target.size_bytes:
-        number = f"{len(target.members)} × " if target.others else ""
-        text = f"{text} ({number}{binary_size_text(target.size_bytes)})"
-    return text
-
-
 def _shared(
-    first: Sequence[Item], second: Sequence[Item], work: Callable[[Item], object], unequal: str, left_out: list[str]
-) -> list[Item]:
-    """Items with the same name and `work` in both. For each other item, a sentence is appended to `left_out`:
-    `unequal` if the work differs."""
+    first: Sequence[Item], second: Sequence[Item], work: Callable[[Item], object], left_out: list[str]
+) -> list[Item]:  # fmt: skip
+    """Items with the same name and `work` in both. The titles of all others are appended to `left_out`."""
     shared = []
     others = {item.name: item for item in second}
     for item in first:
-        other = others.pop(item.name, None)
+        other = others.get(item.name)
         if other and work(item) == work(other):
             shared.append(item)
-        else:
-            why = unequal if other else N_("{title}: only the first result has it.")
-            left_out.append(_(why, title=_(item.title)))
-    for item in others.values():
-        left_out.append(_("{title}: only the second result has it.", title=_(item.title)))
+    names = [item.name for item in shared]
+    left = {item.name: _(item.title) for item in (*first, *second) if item.name not in names}
+    left_out += left.values()
     return shared
 
 
@@ -134,52 +127,20 @@ def formatting(candidate: Candidate) -> object:
     return filesystem.mkfs_program, arguments, below, filesystem.mount_type, candidate.mount_options
 
 
-def _differences(first: Result, second: Result) -> Iterator[Difference]:
-    """Possible causes of different figures: the disk or its firmware, then all other facts."""
-    one, two = first.plan.drive, second.plan.drive
-    if one is None or two is None or one.model != two.model:
-        yield Difference(_("disk"), one.model if one else "", two.model if two else "", unlike=True)
-    elif one.serial != two.serial:
-        old, new = (f"{drive.model} …{drive.serial[-4:] or '?'}" for drive in (one, two))
-        yield Difference(_("disk"), old, new, unlike=True)
-    elif one.firmware != two.firmware:
-        yield Difference(_("firmware of the disk"), one.firmware, two.firmware)
-    before, after = _facts(first), _facts(second)
-    unlike = {_("recipe"), _("memory limit"), _("filesystem below the image"), _("processor")}
-    for what in before:
-        if before[what] != after.get(what, before[what]):  # a program that only one of them needed changes nothing
-            yield Difference(what, before[what], after[what], what in unlike)
-
-
 def _facts(run: Result) -> dict[str, str]:
     """Facts about a run by name, most important first."""
     plan, environment = run.plan, run.environment
-    limit = binary_text(plan.memory_limit_bytes) if plan.memory_limit_bytes else p_("limit", "none")
-    on_battery = any(doubt.code == "on-battery" for doubt in run.doubts)
     facts = {
         _("recipe"): _(plan.recipe.title),
-        _("memory limit"): limit,
+        _("memory limit"): binary_text(plan.memory_limit_bytes) if plan.memory_limit_bytes else p_("limit", "none"),
         _("filesystem below the image"): plan.target.host_filesystem,
         _("kernel"): environment.kernel,
         _("distribution"): environment.distribution,
         _("processor"): environment.processor,
         _("memory"): binary_text(environment.memory_bytes),
-        p_("battery or mains", "power"): _("battery") if on_battery else _("mains"),
         "fswizard": environment.version,
     }
-    # Programs by the names of their packages, which people know.
-    filesystems = {c.filesystem.mkfs_program: c.filesystem for c in reversed(plan.candidates)}
-    for program, version in sorted(environment.tools.items()):
-        name = filesystems[program].packages.get("debian", program) if program in filesystems else program
-        facts.setdefault(name, version)
-    return facts
-
-
-def _doubts(first: Result, second: Result) -> Iterator[str]:
-    """Doubts about one of the results that the other does not have; the power supply is among the differences."""
-    only = (N_("First result only: {doubt}"), N_("Second result only: {doubt}"))
-    for text, run, other in zip(only, (first, second), (second, first)):
-        elsewhere = {"on-battery", *(doubt.code for doubt in other.doubts)}
-        for doubt in run.doubts:
-            if doubt.code not in elsewhere:
-                yield _(text, doubt=_(doubt.text))
+    if plan.drive:
+        serial = plan.drive.serial[-4:] or "?"
+        facts = {_("disk"): f"{plan.drive.model} …{serial}", _("firmware of the disk"): plan.drive.firmware, **facts}
+    return {**facts, **environment.tools}

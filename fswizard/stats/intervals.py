@@ -109,13 +109,19 @@ def contrasts(table: Table, pairs: Iterable[Pair]) -> Iterator[Contrast]:
         # Analysis of variance: what rounds have in common is taken out of the sum of squares.
         shared = variance(list(map(statistics.fmean, zip(*rows.values()))))
         within = max(0.0, between - shared) * len(rows) / (len(rows) - 1)
+        # Of a pair with more noise than the rest, a mean weighted by degrees of freedom is used.
+        steadied = []
+        own = (variance(rows[one]) + variance(rows[other])) / 2
+        for pool, pair in ((between, own), (within, variance(differences) / 2)):
+            mean = (POOL_WEIGHT * pool + (len(rounds) - 1) * pair) / (POOL_WEIGHT + len(rounds) - 1)
+            steadied.append(max(pool, mean, LEAST_DEVIATION**2 / 2))
         yield Contrast(
             (one, other),
             statistics.fmean(differences),
             len(rounds),
             len(rows),
-            _steadied(between, (variance(rows[one]) + variance(rows[other])) / 2, len(rounds)),
-            _steadied(within, variance(differences) / 2, len(rounds)),
+            steadied[0],
+            steadied[1],
             racing * (racing - 1) / 2 / ALPHA,
         )
 
@@ -124,13 +130,6 @@ def variance(values: Sequence[float]) -> float:
     """Sample variance; 0 for a single value. `statistics.variance` is exact, and takes ten times as long."""
     mean = statistics.fmean(values)
     return math.dist(values, [mean] * len(values)) ** 2 / max(1, len(values) - 1)
-
-
-def _steadied(pool: float, pair: float, rounds: int) -> float:
-    """The variance used for a pair: the pooled one, or a mean weighted by degrees of freedom if that of the pair is
-    larger."""
-    mean = (POOL_WEIGHT * pool + (rounds - 1) * pair) / (POOL_WEIGHT + rounds - 1)
-    return max(pool, mean, LEAST_DEVIATION**2 / 2)
 
 
 def compare(table: Table, workload: str, pairs: Iterable[Pair]) -> tuple[Ratio, ...]:

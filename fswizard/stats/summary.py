@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import statistics
-from collections.abc import Mapping
 
 from fswizard.model.analysis import Ratio, Summary
 from fswizard.model.result import Result, Sample
@@ -18,46 +17,39 @@ BARE = ""
 def summarise(result: Result, tables: Tables | None = None) -> tuple[Summary, ...]:
     """Median and worst value of every metric, by candidate and workload, over the valid rounds; `tables` are those
     of `result`."""
+    tables = tables or tables_of(result)
     names = [candidate.name for candidate in result.plan.candidates]
+    primary = {(workload.name, workload.metric.name) for workload in result.plan.recipe.workloads}
     groups: dict[tuple[str, str, str], dict[int, Sample]] = {}
+    bare: dict[str, dict[int, float]] = {}
     for sample in result.samples:
-        counts = sample.candidate in names and sample.round not in result.discarded_rounds
-        if counts and sample.status == "ok" and math.isfinite(sample.value):
+        value = score(sample)
+        if sample.round in result.discarded_rounds:
+            continue
+        if sample.candidate in names and sample.status == "ok" and math.isfinite(sample.value):
             # If a figure was measured twice, the later one counts.
             groups.setdefault((sample.candidate, sample.workload, sample.metric), {})[sample.round] = sample
-    of_bare_device = _of_bare_device(result, tables or tables_of(result))
+        if not sample.candidate and value is not None and (sample.workload, sample.metric) in primary:
+            bare.setdefault(sample.workload, {})[sample.round] = value
+
+    # Ratios to the bare device in the same rounds; of the medians, if it was measured only once, before the rounds.
+    of_bare_device: dict[tuple[str, str], Ratio] = {}
+    for workload, scores in bare.items():
+        table = tables.scores[workload]
+        before = scores.pop(0, None)
+        for ratio in compare({**table, BARE: scores}, workload, [(name, BARE) for name in table]):
+            of_bare_device[ratio.candidate, workload] = ratio
+        if before is not None and not scores:
+            for name, rounds in table.items():
+                factor = math.exp(statistics.median(rounds.values()) - before)
+                of_bare_device[name, workload] = Ratio(name, BARE, workload, factor, rounds=len(rounds))
+
     summaries = []
     for (candidate, workload, name), group in groups.items():
         sample = next(iter(group.values()))
         values = [each.value for each in group.values()]
         worst = min(values) if sample.better == "higher" else max(values)
-        ratio = of_bare_device.get((candidate, workload)) if sample.primary else None
+        of_bare = of_bare_device.get((candidate, workload)) if sample.primary else None
         median = statistics.median(values)
-        summaries.append(Summary(candidate, workload, name, median, worst, len(values), sample.primary, ratio))
+        summaries.append(Summary(candidate, workload, name, median, worst, len(values), sample.primary, of_bare))
     return tuple(summaries)
-
-
-def _of_bare_device(result: Result, tables: Tables) -> Mapping[tuple[str, str], Ratio]:
-    """Ratio to the bare device in the same rounds, by candidate and workload.
-
-    If the device was measured only once, before the rounds, it is the ratio of the median, without an interval.
-    """
-    metrics = {workload.name: workload.metric.name for workload in result.plan.recipe.workloads}
-    bare: dict[str, dict[int, float]] = {}
-    for sample in result.samples:
-        counts = not sample.candidate and sample.round not in result.discarded_rounds
-        value = score(sample)
-        if counts and value is not None and sample.metric == metrics.get(sample.workload):
-            bare.setdefault(sample.workload, {})[sample.round] = value
-    ratios: dict[tuple[str, str], Ratio] = {}
-    for workload, scores in bare.items():
-        table = tables.scores[workload]
-        before = scores.pop(0, None)
-        if scores:
-            for ratio in compare({**table, BARE: scores}, workload, [(name, BARE) for name in table]):
-                ratios[ratio.candidate, workload] = ratio
-        elif before is not None:
-            for name, rounds in table.items():
-                factor = math.exp(statistics.median(rounds.values()) - before)
-                ratios[name, workload] = Ratio(name, BARE, workload, factor, rounds=len(rounds))
-    return ratios

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from fswizard.model.result import Failure, Result, Sample
@@ -33,6 +33,7 @@ class Tables:
 
 
 def tables_of(result: Result) -> Tables:
+    """Tables of the primary figures of candidates in valid rounds."""
     weights = {workload.name: workload.weight for workload in result.plan.recipe.workloads}
     names = [candidate.name for candidate in result.plan.candidates]
     figures: dict[str, dict[str, dict[int, float]]] = {}
@@ -41,7 +42,12 @@ def tables_of(result: Result) -> Tables:
         figures[workload] = {name: {} for name in names}
         failed[workload] = {}
     failures = list(result.failures)
-    for sample in counted(result):
+    last = result.finished_rounds or math.inf
+    for sample in result.samples:
+        # Once a round is complete, only complete ones count.
+        counts = sample.round <= last and sample.round not in result.discarded_rounds
+        if not (counts and sample.primary and sample.candidate in names):
+            continue
         value = score(sample)
         if sample.status != "ok":
             text = NO_FIGURE[sample.status]
@@ -64,18 +70,6 @@ def tables_of(result: Result) -> Tables:
         scores[workload] = {name: rounds for name, rounds in table.items() if rounds}
         standing[workload] = {name: rounds for name, rounds in table.items() if rounds and name not in failed[workload]}
     return Tables(scores, standing, failed)
-
-
-def counted(result: Result) -> Sequence[Sample]:
-    """Primary figures of candidates in valid rounds; once a round is complete, only in complete rounds."""
-    names = [candidate.name for candidate in result.plan.candidates]
-    last = result.finished_rounds or math.inf
-    samples = []
-    for sample in result.samples:
-        counts = sample.round <= last and sample.round not in result.discarded_rounds
-        if counts and sample.primary and sample.candidate in names:
-            samples.append(sample)
-    return samples
 
 
 def score(sample: Sample) -> float | None:

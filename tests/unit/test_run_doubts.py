@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -53,9 +52,6 @@ SHINGLED = {"drive": make_drive("drive-managed")}
         ({**SHINGLED, "writes_bytes_per_trial": 500 << 30}, {}, "cache-not-exceeded", False),
         ({"drive": make_drive("cmr"), "writes_bytes_per_trial": 4 << 30}, {}, "cache-not-exceeded", False),
         ({"target": image(filesystem="btrfs")}, {}, "image-on-btrfs", True),
-        ({"target": image(), "candidates": ("btrfs:discard=async", "xfs")}, {}, "discard-on-image", True),
-        ({"target": image(), "candidates": ("btrfs:nodiscard", "xfs")}, {}, "discard-on-image", False),
-        ({"candidates": ("ext4:discard",)}, {}, "discard-on-image", False),
     ],
 )
 def test_a_doubt_stands_where_it_is_caused_and_nowhere_else(
@@ -105,20 +101,19 @@ def test_data_that_fit_into_memory_are_doubted(
     assert bool(found) is doubted
 
 
+@pytest.mark.parametrize(
+    ("paths", "disks", "doubted"),
+    [(("/", "/proc"), ("sda", "sdb"), True), (("/", "/proc"), ("sda", "sda"), False), (("/", "/"), ("sda",) * 2, True)],
+)
 def test_locations_on_different_disks_or_on_one_filesystem_are_doubted(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    paths: tuple[str, ...], disks: tuple[str, ...], doubted: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(doubts, "_disk_under", {"/a": "sda", "/b": "sdb", "/c": "sdb"}.get)
-
-    def codes_of(*paths: str) -> list[str]:
-        (first, *_) = parse_candidates("ext4")
-        candidates = tuple(replace(first, name=path, directory=path) for path in paths)
-        return codes(replace(plan(target=Target("directory", "")), candidates=candidates))
-
-    assert "different-disks" in codes_of("/a", "/b")
-    assert "different-disks" not in codes_of("/b", "/c")
-    assert "one-filesystem" in codes_of(str(tmp_path), str(tmp_path.parent))
-    assert "one-filesystem" not in codes_of(str(tmp_path), "/proc")
+    found = iter(disks)
+    monkeypatch.setattr(doubts, "drive_of", lambda _: make_drive(name=next(found)))
+    (first, *_) = parse_candidates("ext4")
+    candidates = tuple(replace(first, name=path, directory=path) for path in paths)
+    made = replace(plan(target=Target("directory", "")), candidates=candidates)
+    assert ("different-disks" in codes(made)) is doubted
 
 
 def test_arrays_that_are_not_synchronised_are_doubted() -> None:

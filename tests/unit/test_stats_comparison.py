@@ -100,7 +100,6 @@ def on(**environment: Any) -> Result:
         ),
         (run((1.0,), memory_limit_bytes=1 << 30), "alike: memory limit none → 1 GiB"),
         (on(kernel="6.8"), "Changed kernel 6.1.0 → 6.8"),
-        (replace(FASTER, doubts=(Doubt("on-battery", ""),)), "Changed power mains → battery"),
         (FASTER, "Changed nothing that fswizard records"),
     ],
 )
