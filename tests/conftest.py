@@ -68,8 +68,9 @@ def _loop() -> str:
 
 
 def _cgroup() -> str:
-    there = any(way.startswith("cgroup") for way in memory_limit.ways())
-    return "" if there else "the kernel offers no memory cgroup that is root's; leave the container"
+    with memory_limit.limited(memory_limit.LEAST_BYTES) as limit:
+        there = limit is not None
+    return lack_of("root") or ("" if there else "the kernel offers no memory cgroup; leave the container")
 
 
 def _udisks() -> str:

@@ -13,7 +13,6 @@ from fswizard import engines, filesystems
 from fswizard.cli.command import Command
 from fswizard.cli.output import wrapped
 from fswizard.disks import rights, way
-from fswizard.disks.memory_limit import ways as memory_limit_mechanisms
 from fswizard.errors import ExitCode
 from fswizard.language import _
 from fswizard.report.text import pad
@@ -64,9 +63,6 @@ def examine() -> Iterator[Checked]:
         number = ".".join(map(str, version))
         yield Checked(_("scratch images"), True, version=_("udisks2 {version}, without a password", version=number))
     yield Checked(_("root's rights"), False, **as_root)
-    mechanisms = ", ".join(memory_limit_mechanisms())
-    reason = "" if mechanisms else _("The kernel has no memory cgroup that root can use.")
-    yield Checked(_("memory limit"), False, reason, mechanisms)
 
 
 class Doctor(Command):

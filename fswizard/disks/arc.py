@@ -1,4 +1,4 @@
-"""Limit the size of the ARC, the page cache of ZFS, while a measured program runs on a pool of this run.
+"""Limit the size of the ARC, the page cache of ZFS, while a pool of this run is mounted.
 
 All pools of a machine share one ARC, and no cgroup accounts for it. The previous limits are saved in a file that only
 root can open and that is locked while a run limits the ARC. After a SIGKILL, the next run that limits it restores them.
@@ -30,17 +30,19 @@ class Arc:
         """Descriptor of the locked `FILE` while the limit is in force, else -1."""
 
     def hold(self, memory_bytes: int) -> None:
-        """Limit the ARC until `end`. Does nothing without ZFS, or if this run or another one limits it already."""
-        if self._descriptor >= 0 or not (PARAMETERS / "zfs_arc_max").exists():
-            return
-        with contextlib.ExitStack() as undo, contextlib.suppress(OSError, KeyError, ValueError):
+        """Limit the ARC until `end`. Does nothing if another run limits it, or if that is impossible."""
+        with contextlib.suppress(OSError, LookupError, ValueError), contextlib.ExitStack() as undo:
             file = os.open(FILE, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
             undo.callback(os.close, file)
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             if os.fstat(file).st_size == 0:  # otherwise a killed run saved them, and its own limits are still in force
-                os.pwrite(file, " ".join(map(str, _in_force())).encode(), 0)
-            self._descriptor = file
+                lines = map(str.split, STATISTICS.read_text("ascii").splitlines())
+                in_force = {fields[0]: fields[-1] for fields in lines if fields}
+                saved = [in_force["c_max"], in_force["c_min"]]
+                saved += [(PARAMETERS / name).read_text().strip() for name in ("zfs_arc_max", "zfs_arc_min")]
+                os.pwrite(file, " ".join(saved).encode(), 0)
             undo.pop_all()
+            self._descriptor = file
             _set(max(memory_bytes, LEAST_MAXIMUM_BYTES), LEAST_MINIMUM_BYTES)
 
     def end(self) -> None:
@@ -55,14 +57,6 @@ class Arc:
             os.ftruncate(self._descriptor, 0)
         os.close(self._descriptor)
         self._descriptor = -1
-
-
-def _in_force() -> tuple[int, int, int, int]:
-    """Effective maximum and minimum in bytes, then the parameters zfs_arc_max and zfs_arc_min as they read."""
-    lines = (line.split() for line in STATISTICS.read_text("ascii").splitlines())
-    figures = {fields[0]: fields[2] for fields in lines if len(fields) == 3}
-    maximum, minimum = (int((PARAMETERS / name).read_text()) for name in ("zfs_arc_max", "zfs_arc_min"))
-    return int(figures["c_max"]), int(figures["c_min"]), maximum, minimum
 
 
 def _set(maximum: int, minimum: int) -> None:

@@ -12,7 +12,6 @@ import contextlib
 import os
 import pwd
 import shutil
-import signal
 import stat
 import subprocess
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -25,7 +24,7 @@ from fswizard.model.text import safe
 from fswizard.system import clock, timeouts
 from fswizard.system.commands import LocalProcess
 from fswizard.system.process import Finished
-from fswizard.system.system_calls import closing, keeping_death_signal
+from fswizard.system.system_calls import keeping_death_signal
 
 ROOT = 0
 ROOT_PATH = "/usr/sbin:/usr/bin:/sbin:/bin:/run/current-system/sw/bin"
@@ -39,8 +38,11 @@ PASSED_ON = (
 """Environment variables that workloads get. The dynamic loader interprets none of them."""
 NIX_STORE = "/nix/store"
 """Group-writable, but sticky: members of the group can add packages and cannot change existing ones."""
-END_LIMIT_S, PAUSE_S = 10.0, 0.01
 WITHOUT_RIGHTS = ("--no-new-privs", "--bounding-set=-all", "--inh-caps=-all", "--")
+WITH_DAEMONS = (
+    "unshare", "--ipc", "--pid", "--fork", "--kill-child", "--", "sh", "-c", '"$@" && exec sleep infinity', "sh",
+)  # fmt: skip
+"""Prefix of a program that puts itself into the background: killing the started process ends the daemon, too."""
 
 
 def caller(environment: Mapping[str, str]) -> pwd.struct_passwd:
@@ -161,29 +163,6 @@ def run(argv: Sequence[str], limit_s: float | None = None, stdin: bytes = b"") -
         argv, executable=find(argv[0]), env=ROOT_ENVIRONMENT, input=stdin, capture_output=True, timeout=limit_s,
         check=False, cwd="/", start_new_session=True, user=ROOT, group=ROOT,
     )  # fmt: skip
-
-
-async def end(name: str) -> None:
-    """Terminate the programs called `name` in this PID namespace, and kill them after `END_LIMIT_S`."""
-    for number in (signal.SIGTERM, signal.SIGKILL):
-        deadline = clock.monotonic() + END_LIMIT_S
-        while _signal(name, number) and clock.monotonic() < deadline:
-            await clock.pause(PAUSE_S)
-
-
-def _signal(name: str, number: int) -> bool:
-    """Send a signal to the programs called `name`; returns whether any was still running.
-
-    /proc may belong to a parent PID namespace, with other PIDs. The kernel rejects signals to processes outside this
-    namespace (pidfd_send_signal(2)).
-    """
-    running = False
-    for process in Path("/proc").glob("[0-9]*"):
-        with contextlib.suppress(OSError), root(), closing(os.open(process, os.O_RDONLY | os.O_CLOEXEC)) as pidfd:
-            if (process / "cmdline").read_bytes().startswith(os.fsencode(f"{name}\0")):  # empty after it has ended
-                signal.pidfd_send_signal(pidfd, number)
-                running = True
-    return running
 
 
 async def start_workload(

@@ -13,9 +13,8 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Callable, Collection, Iterator, Mapping
-from pathlib import Path
-from typing import Any, NamedTuple
+from collections.abc import Callable, Collection, Iterator
+from typing import Any
 
 import psutil
 from jeepney import DBusAddress, DBusErrorResponse, Message, Properties, new_method_call
@@ -28,9 +27,6 @@ from fswizard.system.block_device import HERE
 
 UDISKS = "org.freedesktop.UDisks2"
 OBJECTS = "/org/freedesktop/UDisks2"
-POLKIT = DBusAddress(
-    "/org/freedesktop/PolicyKit1/Authority", "org.freedesktop.PolicyKit1", "org.freedesktop.PolicyKit1.Authority"
-)
 LIMIT_S = 25.0
 """Timeout of a query; the usual default of D-Bus clients."""
 WORK_S = 600.0
@@ -53,15 +49,6 @@ class BusError(FswizardError):
         """Last part of the D-Bus error name, such as `AlreadyMounted`, `DeviceBusy` or `OptionNotPermitted`."""
 
 
-class Loop(NamedTuple):
-    """A loop device that is attached to a file."""
-
-    name: str
-    """Kernel name, such as `loop0`."""
-    file: str
-    """Path of the backing file as the kernel shows it; ends in ` (deleted)` for an unlinked file."""
-
-
 class Bus:
     """A connection to the system bus. Calls block; threads may share it."""
 
@@ -78,64 +65,39 @@ class Bus:
 
     def version(self) -> tuple[int, ...]:
         """Version of udisks2, such as (2, 9, 4). Starts the service; raises BusError if it is not installed."""
-        text = self._property("Manager", "Manager", "Version")
+        address = DBusAddress(f"{OBJECTS}/Manager", UDISKS, f"{UDISKS}.Manager")
+        text = self._call(Properties(address).get("Version"), LIMIT_S)[0][1]
         return tuple(int(part) for part in text.split(".") if part.isdecimal())
-
-    def is_allowed(self) -> bool:
-        """Whether polkit allows this process all `ACTIONS` without a password."""
-        pid = os.getpid()
-        started = int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[19])
-        subject = ("unix-process", {"pid": ("u", pid), "start-time": ("t", started)})
-        for action in ACTIONS:
-            query: tuple[Any, ...] = (subject, f"org.freedesktop.udisks2.{action}", {}, 0, "")
-            if not self._call(new_method_call(POLKIT, "CheckAuthorization", "(sa{sv})sa{ss}us", query))[0][0]:
-                return False
-        return True
 
     def set_up(self, file: int) -> str:
         """Attach a loop device to an open file, with direct I/O if that has O_DIRECT; returns the kernel name."""
         options = {"no-part-scan": ("b", True)}
-        return str(self._order("Manager", "Manager", "LoopSetup", "h", file, options=options)[0]).rpartition("/")[2]
-
-    def format(self, name: str, kind: str) -> None:
-        """Make a filesystem with its default options and a root directory that belongs to the user."""
-        options = {"take-ownership": ("b", True), "no-discard": ("b", True)}
-        self._order(f"block_devices/{name}", "Block", "Format", "s", kind, options=options)
+        return str(self._order("Manager", "Manager", "LoopSetup", file, **options)).rpartition("/")[2]
 
     def mount(self, name: str, options: str) -> str:
         """Mount with comma-separated options and those that udisks2 always adds; returns the mount point."""
-        arguments = {"options": ("s", options)}
-        return str(self._order(f"block_devices/{name}", "Filesystem", "Mount", options=arguments)[0])
+        return str(self._order(f"block_devices/{name}", "Filesystem", "Mount", options=("s", options)))
 
     def rescan(self, name: str) -> None:
         """Have udev probe the contents of the device again."""
         self._order(f"block_devices/{name}", "Block", "Rescan")
 
-    def unmount(self, name: str, limit_s: float = WORK_S) -> None:
-        self._order(f"block_devices/{name}", "Filesystem", "Unmount", limit_s=limit_s)
+    def unmount(self, name: str) -> None:
+        self._order(f"block_devices/{name}", "Filesystem", "Unmount")
 
     def delete(self, name: str) -> None:
-        """Detach a loop device that this user attached."""
+        """Detach a loop device that this user attached; udisks2 refuses those of others."""
         self._order(f"block_devices/{name}", "Loop", "Delete")
 
-    def is_own(self, name: str) -> bool:
-        """Whether this user attached the loop device, according to udisks2."""
-        return bool(self._property(f"block_devices/{name}", "Loop", "SetupByUID") == os.getuid())
-
-    def _order(
-        self, path: str, interface: str, method: str, signature: str = "", *values: Any,
-        options: Mapping[str, tuple[str, Any]] | None = None, limit_s: float = WORK_S,
-    ) -> tuple[Any, ...]:  # fmt: skip
-        """Call a method of udisks2. All its methods take a dictionary of options as the last argument."""
+    def _order(self, path: str, interface: str, method: str, *values: Any, **options: tuple[str, Any]) -> Any:
+        """Call a method of udisks2, which take a dictionary of options as the last argument; returns its result."""
         address = DBusAddress(f"{OBJECTS}/{path}", UDISKS, f"{UDISKS}.{interface}")
-        arguments = {"auth.no_user_interaction": ("b", True), **(options or {})}
-        return self._call(new_method_call(address, method, f"{signature}a{{sv}}", (*values, arguments)), limit_s)
+        arguments = {"auth.no_user_interaction": ("b", True), **options}
+        signature = "ha{sv}" if values else "a{sv}"
+        body = self._call(new_method_call(address, method, signature, (*values, arguments)), WORK_S)
+        return body[0] if body else None
 
-    def _property(self, path: str, interface: str, name: str) -> Any:
-        address = DBusAddress(f"{OBJECTS}/{path}", UDISKS, f"{UDISKS}.{interface}")
-        return self._call(Properties(address).get(name))[0][1]
-
-    def _call(self, message: Message, limit_s: float = LIMIT_S) -> tuple[Any, ...]:
+    def _call(self, message: Message, limit_s: float) -> tuple[Any, ...]:
         try:
             with self._lock:
                 body: tuple[Any, ...] = unwrap_msg(self._connection.send_and_get_reply(message, timeout=limit_s))
@@ -148,13 +110,25 @@ class Bus:
         return body
 
 
-def loops() -> tuple[Loop, ...]:
-    """All loop devices of this machine that are attached to a file."""
-    attached = []
+def is_allowed() -> bool:
+    """Whether polkit allows this process all `ACTIONS` without a password. Raises Missing without polkit."""
+    for action in ACTIONS:
+        check = ("pkcheck", "--action-id", f"org.freedesktop.udisks2.{action}", "--process", str(os.getpid()))
+        if commands.query(check, timeout_s=LIMIT_S).exit_code:
+            return False
+    return True
+
+
+def loops() -> dict[str, str]:
+    """Loop devices of this machine by kernel name, with the backing file as the kernel shows it.
+
+    The path of an unlinked file ends in ` (deleted)`.
+    """
+    attached = {}
     for name in HERE.names("/sys/block"):
         if file := HERE.bytes(f"/sys/block/{name}/loop/backing_file"):  # path and newline; a path may contain newlines
-            attached.append(Loop(name, os.fsdecode(file.removesuffix(b"\n"))))
-    return tuple(attached)
+            attached[name] = os.fsdecode(file.removesuffix(b"\n"))
+    return attached
 
 
 @contextlib.contextmanager
@@ -184,27 +158,25 @@ def main() -> None:
     release({image for image in images if image})
 
 
-def release(images: Collection[str]) -> tuple[Loop, ...]:
+def release(images: Collection[str]) -> list[str]:
     """Kill the workloads on the loop devices of `images`, unmount and detach them; returns those that remain."""
     deadline = clock.monotonic() + RELEASE_S
-    while attached := tuple(loop for loop in loops() if loop.file in images):
+    while attached := [name for name, file in loops().items() if file in images]:
+        _kill_workloads(images)
         with contextlib.suppress(BusError), contextlib.closing(Bus()) as bus:
-            for loop in attached:
-                if not bus.is_own(loop.name):
-                    continue
-                _kill_workloads(loop.file)
+            for name in attached:
                 with contextlib.suppress(BusError):  # usually NotMounted
-                    bus.unmount(loop.name, RELEASE_S)
-                bus.delete(loop.name)
+                    bus.unmount(name)
+                bus.delete(name)
         if clock.monotonic() > deadline:
             break
         clock.sleep(PAUSE_S)
     return attached
 
 
-def _kill_workloads(image: str) -> None:
-    """Kill the programs that a run started on this image."""
+def _kill_workloads(images: Collection[str]) -> None:
+    """Kill the programs that a run started on these images."""
     for process in psutil.process_iter():
         with contextlib.suppress(psutil.Error, OSError):  # another user's, or it has ended
-            if process.environ().get(IMAGE) == image:
+            if process.environ().get(IMAGE) in images:
                 process.kill()

@@ -44,7 +44,6 @@ class ClaimedDevice:
     device: Device
     paths: tuple[str, ...]
     """Kernel names of the same device on other multipath paths."""
-    direct_io: bool = True
 
     @property
     def name(self) -> str:

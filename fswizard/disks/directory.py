@@ -5,9 +5,8 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, closing
 from dataclasses import dataclass, field
-from functools import cached_property
 from pathlib import Path
 
 from fswizard.disks.disk import require_no_errors, succeeded
@@ -28,7 +27,6 @@ from fswizard.results import state_directory
 from fswizard.system import commands, timeouts
 from fswizard.system.block_stats import counters, device_under
 from fswizard.system.process import Finished, Process
-from fswizard.system.system_calls import closing
 
 CACHES_KEPT = N_(
     "Mounted filesystems keep directory entries cached between workloads, so figures for many small "
@@ -49,7 +47,7 @@ class DirectoryContext:
     laid_out: set[str]
     limit: Limited | None = None
 
-    @cached_property
+    @property
     def devices(self) -> tuple[str, ...]:
         device = device_under(self.directory)
         return (device,) if device else ()
@@ -79,14 +77,9 @@ class DirectoryContext:
 def _forget_pages(directory: str) -> None:
     for folder, __, files in os.walk(directory):
         for name in files:
-            with closing(os.open(os.path.join(folder, name), os.O_RDONLY | os.O_NOFOLLOW)) as descriptor:
-                os.posix_fadvise(descriptor, 0, 0, os.POSIX_FADV_DONTNEED)
-
-
-def errors_under(directory: str) -> DiskErrors:
-    """Start watching the disks below `directory` for errors, as far as the user's permissions allow."""
-    names = devices_at(directory)
-    return DiskErrors(lambda: names)
+            descriptor = os.open(os.path.join(folder, name), os.O_RDONLY | os.O_NOFOLLOW)
+            os.posix_fadvise(descriptor, 0, 0, os.POSIX_FADV_DONTNEED)
+            os.close(descriptor)
 
 
 @dataclass
@@ -97,9 +90,9 @@ class PreparedDirectories:
     journal: Journal
     scratch: str
     limit: Limited | None
+    errors: DiskErrors
+    """Errors of the disks below all of them, as far as the user's permissions allow."""
     laid_out: set[str] = field(default_factory=set)
-    errors: dict[str, DiskErrors] = field(default_factory=dict)
-    """Error watcher of each candidate directory opened so far."""
     devices = ()
 
     @property
@@ -108,8 +101,6 @@ class PreparedDirectories:
 
     @asynccontextmanager
     async def open(self, candidate: Candidate) -> AsyncIterator[WorkloadContext]:
-        if candidate.directory not in self.errors:
-            self.errors[candidate.directory] = errors_under(candidate.directory)
         self.emitter.begin("mount", _("making a directory in {directory}", directory=safe(candidate.directory)))
         directory = self.journal.make_directory(Path(candidate.directory))
         try:
@@ -136,8 +127,7 @@ class PreparedDirectories:
         """Raise RunFailed if the filesystem is gone or its disk fails; a full filesystem is a valid result here."""
         if not os.path.isdir(self.scratch):
             raise RunFailed(_("{directory} is gone.", directory=self.scratch), _("Was a disk unplugged?"))
-        reported = (line for errors in self.errors.values() for line in errors.of_disks(suspected=reading))
-        require_no_errors([safe(line) for line in reported])
+        require_no_errors([safe(line) for line in self.errors.of_disks(suspected=reading)])
         if reading:
             raise RunFailed(
                 _("A directory can no longer be read or written."),
@@ -153,10 +143,6 @@ async def open_directories(plan: Plan, emitter: Emitter, journal: Journal) -> As
     emitter.doubt(Doubt("used-space", _(USED_SPACE)))
     emitter.doubt(Doubt("caches-kept", _(CACHES_KEPT)))
     scratch = journal.make_directory(state_directory())
-    with limited(plan.memory_limit_bytes) as limit:
-        prepared = PreparedDirectories(emitter, journal, str(scratch), limit)
-        try:
-            yield prepared
-        finally:
-            for errors in prepared.errors.values():
-                errors.close()
+    names = [name for candidate in plan.candidates for name in devices_at(candidate.directory)]
+    with closing(DiskErrors(lambda: names)) as errors, limited(plan.memory_limit_bytes) as limit:
+        yield PreparedDirectories(emitter, journal, str(scratch), limit, errors)

@@ -14,11 +14,13 @@ from typing import TypeAlias
 
 from fswizard.disks import scratch_file
 from fswizard.disks.choice import require_confirmation, require_unchanged
-from fswizard.disks.disk import CandidateFailed, Disk, DiskFailed, require_no_errors
+from fswizard.disks.directory import PreparedDirectories
+from fswizard.disks.disk import CandidateFailed, DiskFailed, require_no_errors
 from fswizard.disks.journal import Journal
-from fswizard.disks.root import RootDisks, open_root
-from fswizard.disks.udisks import UdisksDisks, open_udisks
+from fswizard.disks.root import RootDisk, RootDisks, open_root
+from fswizard.disks.udisks import UdisksDisk, UdisksDisks, open_udisks
 from fswizard.engines import (
+    BareDevice,
     WorkloadDisturbed,
     WorkloadFailed,
     age,
@@ -35,17 +37,15 @@ from fswizard.model.result import Doubt
 from fswizard.progress.emitter import Emitter
 from fswizard.progress.workload_events import Progress, Ran, WorkloadEvent
 from fswizard.results import state_directory
-from fswizard.system import clock, host, timeouts
+from fswizard.system import clock, timeouts
 from fswizard.system.process import Finished, Process
 
 Disks: TypeAlias = RootDisks | UdisksDisks
-"""The two implementations of disks."""
+AnyDisk: TypeAlias = RootDisk | UdisksDisk
 WIPE_LIMIT_S = 10.0
 """Time limit for wiping at the end of a run; after it, a warning says that the last filesystem is still there."""
 BUSY_ATTEMPTS = 4
 BUSY_PAUSE_S = 0.5
-NO_SPACE = "space allocation error"
-"""Kernel log text for discarded blocks that could not be allocated again (block/blk-core.c)."""
 PROBE_MIB = 16
 """Size of the test file written next to the image to tell a failing disk from a failing candidate."""
 
@@ -58,17 +58,6 @@ def _require_done(finished: Finished, kind: str, text: str) -> Finished:
     return finished
 
 
-@dataclass(frozen=True)
-class Bare:
-    """The first device of a target, without a filesystem, for samples by fio."""
-
-    _disk: Disk
-    devices: tuple[str, ...]
-
-    async def start(self, command: Callable[[str], tuple[str, ...]], written_bytes: int) -> Process:
-        return await self._disk.sample(command, written_bytes)
-
-
 @dataclass(eq=False, repr=False)
 class PreparedImage:
     """Candidates made in turn on the same image or devices; workloads run on the one that is mounted."""
@@ -76,7 +65,7 @@ class PreparedImage:
     _plan: Plan
     _emitter: Emitter
     _disks: Disks
-    _disk: Disk
+    _disk: AnyDisk
     scratch: str
     touched: bool = False
     """Whether anything was written to the devices; otherwise the end of the run does not wipe them."""
@@ -86,7 +75,7 @@ class PreparedImage:
     _mounted: bool = False
     _synced_s: float = 0.0
     """Seconds spent on writing back after the workloads of the current candidate."""
-    _aged: dict[str, Disk] = field(default_factory=dict)
+    _aged: dict[str, AnyDisk] = field(default_factory=dict)
     """Image with the initial state of each aged candidate."""
     _not_aged: dict[str, CandidateFailed] = field(default_factory=dict)
 
@@ -107,7 +96,7 @@ class PreparedImage:
 
     @asynccontextmanager
     async def open(self, candidate: Candidate) -> AsyncIterator[PreparedImage]:
-        await self._clear(candidate)
+        await self._clear()
         if failed := self._not_aged.get(candidate.name):
             raise failed
         self.candidate, self._synced_s = candidate, 0.0
@@ -124,27 +113,17 @@ class PreparedImage:
                     await self._umount()
             raise
 
-    async def _clear(self, candidate: Candidate) -> None:
-        """Unmount the previous candidate if it is still mounted because its driver hung.
-
-        If that fails, raises CandidateFailed for the same candidate, and RunFailed for another one.
-        """
+    async def _clear(self) -> None:
+        """Unmount the previous candidate if it is still mounted. Raises RunFailed if its driver does not release it."""
         if not self._mounted:
             return
         try:
             await self._umount()
         except (DiskFailed, CandidateFailed) as error:
-            text = _(
-                "{candidate} could not be unmounted: its driver does not release it.", candidate=self.candidate.name
-            )
-            if self.candidate == candidate:
-                raise CandidateFailed("umount", text, error.details) from error
+            name = self.candidate.name
             raise RunFailed(
-                _("{problem} No other candidate can be made in its place.", problem=text),
-                _(
-                    "The figures so far are kept, and nothing stays mounted once the run has ended. Resume without "
-                    "it: `fswizard run --resume FILE`, or start a new run with other --candidates."
-                ),
+                _("{candidate} could not be unmounted: its driver does not release it.", candidate=name),
+                _("The figures so far are kept. Start a new run without it."),
                 error.details,
             ) from error
 
@@ -195,7 +174,7 @@ class PreparedImage:
                 await clock.pause(BUSY_PAUSE_S)
             raise RunFailed(
                 _("{candidate} cannot be unmounted: another program uses it.", candidate=name),
-                _("Find what uses this run's own mounts, end it, and run again."),
+                _("Find what uses this run's own mounts, such as a file manager, end it, and run again."),
                 finished.output,
             )
 
@@ -207,16 +186,17 @@ class PreparedImage:
         limited: bool = False,
     ) -> Process:  # fmt: skip
         environment = {"TMPDIR": self.scratch, **(env or {})}
-        limit_bytes = self._plan.memory_limit_bytes if limited else 0
-        return await self._disk.start(argv, cwd=cwd or self.directory, env=environment, memory_bytes=limit_bytes)
+        return await self._disk.start(argv, cwd=cwd or self.directory, env=environment, limited=limited)
 
     async def remount(self) -> None:
         await self._umount()
         await self._mount()
 
     async def used_bytes(self) -> int | None:
-        """Bytes in use after a sync, as btrfs counts only synced data."""
-        return int((await self.sync()).stdout)
+        """Bytes in use, metadata included, after a sync, as btrfs counts only synced data."""
+        await self.sync()
+        space = os.statvfs(self.directory)
+        return (space.f_blocks - space.f_bfree) * space.f_frsize
 
     async def sync(self) -> Finished:
         """Write back. Raises CandidateFailed if this or an earlier write-back failed, which is reported once."""
@@ -242,33 +222,25 @@ class PreparedImage:
             raise CandidateFailed("health", text)
 
     async def check_device(self, *, reading: bool) -> None:
-        self._require_space()
+        """Raise RunFailed if the disk is another one or reports errors, with `reading` also while it is used."""
         await self._disk.require_same()
-        reported = await self._disk.disk_errors()
-        if any(NO_SPACE in line for line in reported):
-            raise scratch_file.full(self._plan.target.path)
-        require_no_errors(reported)
-        if reading:
-            read = await self._disk.read()
+        require_no_errors(await self._disk.disk_errors())
+        if reading and self._disk.image:
+            read = await self._disk.image.read()
             if read.exit_code:
                 require_no_errors([read.output, *await self._disk.disk_errors()])
             await write_test_file(self.scratch)
+        elif reading:  # only write to both ends, as reading a whole disk takes hours
+            try:
+                with contextlib.suppress(Refused):  # it may still be mounted
+                    await self._disk.wipe()
+            except DiskFailed as error:
+                require_no_errors([error.details, *await self._disk.disk_errors()])
 
-    def _require_space(self) -> None:
-        """Raise RunFailed if the filesystem below the image is full or gone."""
-        directory = self._plan.target.path
-        try:
-            free_bytes = host.this.space(directory).free_bytes
-        except OSError as error:
-            text = _("The scratch image cannot be read: {reason}.", reason=error.strerror)
-            raise RunFailed(text, _("Was its disk unplugged?")) from error
-        if free_bytes == 0:
-            raise scratch_file.full(directory)
-
-    async def bare(self) -> Bare:
-        """Wipe the target, and return its first device: an array is compared with a single disk."""
+    async def bare(self) -> BareDevice:
+        """Wipe the target for samples without a filesystem, on its first device: an array is compared with one disk."""
         await self._wipe()
-        return Bare(self._disk, self._disk.names[:1])
+        return self._disk
 
     async def age(self) -> None:
         """Age each candidate that is measured aged, and save an image of it, which rounds start from.
@@ -279,7 +251,7 @@ class PreparedImage:
             try:
                 async with self.open(candidate):
                     await self._age()
-            except (CandidateFailed, WorkloadFailed) as problem:
+            except WorkloadFailed as problem:
                 text = _("{candidate} could not be aged: {text}", candidate=candidate.as_new, text=problem.text)
                 self._not_aged[candidate.name] = CandidateFailed(problem.kind, text, problem.details)
                 continue
@@ -303,6 +275,10 @@ class PreparedImage:
         await age(self, emit, seed=plan.seed, write_bytes=plan.churn_bytes, free_bytes=free_bytes)
 
 
+PreparedTarget: TypeAlias = PreparedImage | PreparedDirectories
+"""What the code that measures gets."""
+
+
 async def write_test_file(scratch: str) -> None:
     """Write and remove a file. Raises RunFailed if that fails, as on a disk that is disconnected or read-only."""
     probe = f"{scratch}/probe"
@@ -316,14 +292,11 @@ async def write_test_file(scratch: str) -> None:
         require_no_errors([finished.output])
 
 
-async def _image(plan: Plan, emitter: Emitter, disks: Disks) -> Disk:
+async def _image(plan: Plan, emitter: Emitter, disks: Disks) -> AnyDisk:
     """Write an image, and attach it. It vanishes with its last user."""
     target = plan.target
     emitter.begin("fill", _("writing the whole scratch image once"))
-    disk = await disks.image(target.path, target.size_bytes, emitter)
-    if not disk.direct_io:
-        raise scratch_file.without_direct_io(target.path)
-    return disk
+    return await disks.image(target.path, target.size_bytes, emitter)
 
 
 @asynccontextmanager
@@ -338,20 +311,17 @@ async def open_image(
     `first_look` gets a small image before the full one is written. Missing privileges are reported before anything
     slow begins.
     """
+    emitter.begin("prepare", _("preparing to mount"))
+    opened: AbstractAsyncContextManager[Disks] = open_root(plan.memory_limit_bytes)
     if plan.by_udisks:
-        emitter.begin("prepare", _("asking udisks2 for a loop device"))
-        opened: AbstractAsyncContextManager[Disks] = open_udisks(plan.memory_limit_bytes, journal.note_image)
-    else:
-        emitter.begin("prepare", _("preparing what root mounts"))
-        opened = open_root(plan.memory_limit_bytes)
+        opened = open_udisks(plan.memory_limit_bytes, journal.note_image)
     async with opened as disks:
         scratch = str(journal.make_directory(Path(plan.target.path)))
         if first_look:
             small = replace(plan, target=replace(plan.target, size_bytes=FIRST_LOOK_BYTES))
             first = await _image(small, emitter, disks)
             await first_look(PreparedImage(small, emitter, disks, first, scratch))
-            with contextlib.suppress(DiskFailed, Refused):  # its driver may not release it
-                await first.detach()
+            await first.detach()
         disk = await _image(plan, emitter, disks)
         _note_pool(plan, disk, journal)
         prepared = PreparedImage(plan, emitter, disks, disk, scratch)
@@ -362,28 +332,13 @@ async def open_image(
             emitter.begin("clean", _("unmounting, and removing the scratch image"))
 
 
-def _note_pool(plan: Plan, disk: Disk, journal: Journal) -> None:
+def _note_pool(plan: Plan, disk: AnyDisk, journal: Journal) -> None:
     if any(candidate.outlives_a_run for candidate in plan.candidates):
         journal.note_pool(disk.pool)
 
 
-class PreparedDevices(PreparedImage):
-    """Candidates made in turn on devices of the user."""
-
-    async def check_device(self, *, reading: bool) -> None:
-        """With `reading`, only write to both ends, as reading a whole disk takes hours."""
-        await self._disk.require_same()
-        require_no_errors(await self._disk.disk_errors())
-        if reading:
-            try:
-                with contextlib.suppress(Refused):  # it may still be mounted
-                    await self._disk.wipe()
-            except DiskFailed as error:
-                require_no_errors([error.details, *await self._disk.disk_errors()])
-
-
 @asynccontextmanager
-async def open_devices(plan: Plan, emitter: Emitter, journal: Journal) -> AsyncIterator[PreparedDevices]:
+async def open_devices(plan: Plan, emitter: Emitter, journal: Journal) -> AsyncIterator[PreparedImage]:
     """Check the devices as the user and as root, and claim them. On exit they are wiped if anything was written."""
     require_confirmation(plan)
     content_types = [target.facts.probed.type for target in require_unchanged(plan)]
@@ -393,7 +348,7 @@ async def open_devices(plan: Plan, emitter: Emitter, journal: Journal) -> AsyncI
         disk = disks.claim(plan.target.members, content_types)
         _note_pool(plan, disk, journal)
         require_unchanged(plan, claimed=True)
-        prepared = PreparedDevices(plan, emitter, disks, disk, scratch)
+        prepared = PreparedImage(plan, emitter, disks, disk, scratch)
         try:
             yield prepared
         finally:
@@ -402,7 +357,7 @@ async def open_devices(plan: Plan, emitter: Emitter, journal: Journal) -> AsyncI
                 await _leave_wiped(disk, emitter)
 
 
-async def _leave_wiped(disk: Disk, emitter: Emitter) -> None:
+async def _leave_wiped(disk: AnyDisk, emitter: Emitter) -> None:
     """Unmount and wipe, retrying for `WIPE_LIMIT_S`, as a stopped run may still have a mount or a running program."""
     deadline = clock.monotonic() + WIPE_LIMIT_S
     while clock.monotonic() < deadline:

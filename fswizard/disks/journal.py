@@ -171,7 +171,7 @@ def clean(leftover: Leftover) -> tuple[str, ...]:
             stack.reclaim_as_root(leftover.pools)
         if attached := release(leftover.images):
             raise RunFailed(
-                _("{devices} could not be detached.", devices=", ".join(f"/dev/{loop.name}" for loop in attached)),
+                _("{devices} could not be detached.", devices=", ".join(f"/dev/{name}" for name in attached)),
                 _("End what uses it, then clean up again."),
             )
         rest = Leftover(dict(leftover.directories), leftover.result, entry=leftover.entry)

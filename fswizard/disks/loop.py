@@ -22,7 +22,7 @@ from fswizard.disks.scratch_file import ScratchFile
 from fswizard.errors import Missing, Refused, RunFailed
 from fswizard.language import _
 from fswizard.system import clock, system_calls
-from fswizard.system.block_device import SECTOR_BYTES
+from fswizard.system.block_device import HERE, SECTOR_BYTES
 
 LOCK_LIMIT_S = 5.0
 """Time limit for taking the lock; udev briefly holds a shared one while it probes a device."""
@@ -30,7 +30,6 @@ PAUSE_S = 0.01
 CONTROL = "/dev/loop-control"
 LOOP_CLR_FD = 0x4C01
 LOOP_GET_STATUS64 = 0x4C05
-LOOP_SET_DIRECT_IO = 0x4C08
 LOOP_CONFIGURE = 0x4C0A
 LOOP_CTL_ADD = 0x4C80
 LOOP_CTL_REMOVE = 0x4C81
@@ -38,8 +37,6 @@ AUTOCLEAR = 4
 DIRECT_IO = 16
 CONFIG = struct.Struct("=I56xI64s176x")
 """`struct loop_config`: descriptor of the file, flags, and displayed file name."""
-STATUS_BYTES, FLAGS_AT = 232, 52
-"""`struct loop_info64`: its size, and the offset of the flags."""
 PUNCHED_BYTES = 1 << 20
 TAKEN = (errno.EBUSY, errno.EEXIST, errno.ENOENT, errno.ENXIO)
 """Error numbers if another process has the device, or removed it."""
@@ -53,7 +50,6 @@ class LoopDevice:
 
     descriptor: int
     name: str
-    direct_io: bool
     file: ScratchFile
 
     @property
@@ -90,10 +86,7 @@ class LoopDevice:
 
 
 def attach(file: ScratchFile) -> LoopDevice:
-    """Attach a loop device to an image, with direct I/O if the filesystem below supports it."""
-    if not os.path.exists(CONTROL):
-        hint = _("Run `modprobe loop` as root, or leave the container.")
-        raise Missing(_("The kernel offers no loop devices."), hint)
+    """Attach a loop device to an image, with direct I/O."""
     with root():
         _remove(*NUMBERS)  # leftovers of killed runs
         for number in NUMBERS:
@@ -102,7 +95,7 @@ def attach(file: ScratchFile) -> LoopDevice:
             except OSError as error:
                 if error.errno not in TAKEN:
                     raise
-    raise RunFailed(_("No loop device is free: all are in use."))
+    raise Missing(_("The kernel offers no loop device."), _("Run `modprobe loop` as root, or leave the container."))
 
 
 def _attach(file: ScratchFile, number: int) -> LoopDevice:
@@ -115,23 +108,20 @@ def _attach(file: ScratchFile, number: int) -> LoopDevice:
     path = f"/dev/{name}"
     _control(LOOP_CTL_ADD, number)
     if not os.path.exists(path):  # a container's /dev does not follow the kernel
-        major, minor = map(int, Path(f"/sys/block/{name}/dev").read_text().split(":"))
-        os.mknod(path, stat.S_IFBLK | 0o600, os.makedev(major, minor))
+        major, minor = HERE.text(f"/sys/block/{name}/dev").split(":")
+        os.mknod(path, stat.S_IFBLK | 0o600, os.makedev(int(major), int(minor)))
     device = os.open(path, os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW)
     try:
         _lock(device, name)
-        fcntl.ioctl(device, LOOP_CONFIGURE, CONFIG.pack(file.descriptor, AUTOCLEAR, b"fswizard"))
-        with contextlib.suppress(OSError):  # the flag is read back below
-            fcntl.ioctl(device, LOOP_SET_DIRECT_IO, 1)
+        fcntl.ioctl(device, LOOP_CONFIGURE, CONFIG.pack(file.descriptor, AUTOCLEAR | DIRECT_IO, b"fswizard"))
         _keep_blocks(device, name, file.descriptor)
-        status = fcntl.ioctl(device, LOOP_GET_STATUS64, bytes(STATUS_BYTES))
-        (flags,) = struct.unpack_from("=I", status, FLAGS_AT)
-        if not flags & AUTOCLEAR:
+        file.require_direct_io(name)
+        if HERE.number(f"/sys/block/{name}/loop/autoclear") != 1:
             raise RunFailed(_("{device} would outlive the run.", device=name))
     except BaseException:
         _clear(device, number)
         raise
-    return LoopDevice(device, name, bool(flags & DIRECT_IO), file)
+    return LoopDevice(device, name, file)
 
 
 @contextmanager

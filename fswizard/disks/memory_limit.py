@@ -11,9 +11,8 @@ import contextlib
 import fcntl
 import mmap
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
@@ -41,7 +40,6 @@ DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
 class Version(NamedTuple):
     """File names of a cgroup version (admin-guide/cgroup-v2.rst and cgroup-v1/memory.rst)."""
 
-    name: str
     mounted: str
     kind: str
     """Filesystem type of that mount."""
@@ -54,54 +52,55 @@ class Version(NamedTuple):
     """File with the number of processes that the OOM killer killed."""
 
 
-V2 = Version("v2", "/sys/fs/cgroup", "cgroup2", "", "memory.max", "memory.swap.max", "memory.events")
+V2 = Version("/sys/fs/cgroup", "cgroup2", "", "memory.max", "memory.swap.max", "memory.events")
 V1 = Version(
-    "v1", "/sys/fs/cgroup/memory", "cgroup", "memory", "memory.limit_in_bytes", "memory.swappiness",
+    "/sys/fs/cgroup/memory", "cgroup", "memory", "memory.limit_in_bytes", "memory.swappiness",
     "memory.oom_control",
 )  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
 class Limited:
     """Starts programs under the memory limit."""
 
-    prefix: tuple[str, ...]
-    """Command that executes the program given as its arguments."""
-    exceeded: Callable[[Finished], bool]
-    """Whether an ended program was killed for exceeding the limit."""
+    def __init__(self, memory_bytes: int, prefix: tuple[str, ...], kills: Path | None = None) -> None:
+        self.memory_bytes = memory_bytes
+        self.prefix = prefix
+        """Command that executes the program given as its arguments."""
+        self._kills = kills
+        """File of the cgroup that counts the kills; None if systemd makes a cgroup for each program."""
+        self._counted = 0
+        """Kills at the end of the previous program."""
 
     async def start(self, argv: Sequence[str], *, cwd: str, env: Mapping[str, str]) -> Process:
         return self.watched(await commands.start(argv, cwd=cwd, env=env, prefix=self.prefix))
 
-    def watched(self, process: LocalProcess, ended: Callable[[], None] = lambda: None) -> Process:
-        """Wrap a program that was started with `prefix`; `ended` is called when it has ended or was killed."""
-        return _LimitedProcess(process, self.exceeded, ended)
+    def watched(self, process: LocalProcess) -> Process:
+        """Wrap a program that was started with `prefix`."""
+        return _LimitedProcess(process, self)
+
+    def exceeded(self, finished: Finished) -> bool:
+        """Whether the kernel killed a program that has just ended, or one of its children, for the limit."""
+        if self._kills is None:
+            return finished.exit_code in ENDED_BY_KERNEL
+        with root():
+            counts = dict(line.split()[:2] for line in self._kills.read_text().splitlines())
+        before, self._counted = self._counted, int(counts.get("oom_kill", 0))
+        return self._counted > before
 
 
 class _LimitedProcess:
     """A process that raises OutOfMemory if the limit killed it."""
 
-    def __init__(self, process: LocalProcess, exceeded: Callable[[Finished], bool], ended: Callable[[], None]) -> None:
-        self._process = process
-        self._exceeded = exceeded
-        self._ended = ended
-        self.pid, self.chunks = process.pid, process.chunks
+    def __init__(self, process: LocalProcess, limit: Limited) -> None:
+        self._process, self._limit = process, limit
+        self.pid, self.chunks, self.kill = process.pid, process.chunks, process.kill
 
     async def wait(self) -> Finished:
         """Wait for the end. Raises OutOfMemory if the limit killed it."""
-        try:
-            finished = await self._process.wait()
-        finally:
-            self._ended()
-        if self._exceeded(finished):
+        finished = await self._process.wait()
+        if self._limit.exceeded(finished):
             raise OutOfMemory(finished.argv[0], finished.output)
         return finished
-
-    async def kill(self) -> None:
-        try:
-            await self._process.kill()
-        finally:
-            self._ended()
 
 
 @contextmanager
@@ -113,16 +112,9 @@ def limited(memory_bytes: int) -> Iterator[Limited | None]:
         elif os.getuid() == ROOT:
             yield _by_cgroup(V2, memory_bytes, undo) or _by_cgroup(V1, memory_bytes, undo)
         elif prefix := _by_systemd(memory_bytes):
-            yield Limited(prefix, lambda finished: finished.exit_code in ENDED_BY_KERNEL)
+            yield Limited(memory_bytes, prefix)
         else:
             yield None
-
-
-def ways() -> tuple[str, ...]:
-    """Descriptions of the mechanisms that can limit memory on this machine."""
-    by_root = [f"cgroup {version.name}" for version in (V2, V1) if _parent(version)][:1]
-    by_user = ["systemd-run without root"] if os.getuid() != ROOT and _by_systemd(LEAST_BYTES) else []
-    return (*by_root, *by_user)
 
 
 def _by_cgroup(version: Version, memory_bytes: int, undo: ExitStack) -> Limited | None:
@@ -142,22 +134,8 @@ def _by_cgroup(version: Version, memory_bytes: int, undo: ExitStack) -> Limited 
         limit.write_text(str(memory_bytes))
         if _is_set(limit.read_bytes(), memory_bytes):
             prefix = ("sh", "-c", ENTER, f"{directory}/cgroup.procs")
-            return Limited(prefix, _kills(directory / version.kills))
+            return Limited(memory_bytes, prefix, directory / version.kills)
     return None
-
-
-def _kills(counter: Path) -> Callable[[Finished], bool]:
-    """A function that returns whether the OOM killer was active since its previous call."""
-    before = 0
-
-    def more(_finished: Finished) -> bool:
-        nonlocal before
-        with root():
-            counts = dict(line.split()[:2] for line in counter.read_text().splitlines())
-        earlier, before = before, int(counts.get("oom_kill", 0))
-        return before > earlier
-
-    return more
 
 
 def _remove(directory: Path) -> None:
@@ -181,24 +159,24 @@ def _parent(version: Version) -> Path | None:
     """Parent for the new cgroup: the nearest ancestor that only root can change, so that existing limits still apply.
 
     In v1 it may be the cgroup of this process. In v2 it is above that, as a cgroup with processes has no children.
-    Returns None if there is none that limits memory.
+    Returns None if it does not limit memory.
     """
     top = Path(version.mounted)
     mount = next((each for each in mounts.current() if each.path == version.mounted), None)
-    if mount is None or mount.kind != version.kind or not os.access(top, os.W_OK, effective_ids=False):
+    if mount is None or mount.kind != version.kind:
         return None
-    lines = Path("/proc/self/cgroup").read_text(errors="surrogateescape").splitlines()
-    rows = [line.split(":", 2) for line in lines]  # cgroups(7)
-    current = next((Path(path) for _, names, path in rows if version.controller in names.split(",")), Path("/"))
-    nearest = top / current.relative_to(mount.root) if current.is_relative_to(mount.root) else top
-    upwards = [directory for directory in (nearest, *nearest.parents) if directory.is_relative_to(top)]
-    if version is V2 and nearest != top:
-        del upwards[0]
-    for directory in upwards:
-        with contextlib.suppress(OSError):
-            if not changeable_by_others(str(directory), lambda shared: False):
-                limits = version is V1 or "memory" in (directory / "cgroup.subtree_control").read_text().split()
-                return directory if limits else None
+    directory = top
+    for line in Path("/proc/self/cgroup").read_text(errors="surrogateescape").splitlines():  # cgroups(7)
+        _, controllers, path = line.split(":", 2)
+        if version.controller in controllers.split(",") and Path(path).is_relative_to(mount.root):
+            directory = top / Path(path).relative_to(mount.root)
+    if version is V2 and directory != top:
+        directory = directory.parent
+    with contextlib.suppress(OSError):
+        while directory != top and changeable_by_others(str(directory)):
+            directory = directory.parent
+        if version is V1 or "memory" in (directory / "cgroup.subtree_control").read_text().split():
+            return directory
     return None
 
 

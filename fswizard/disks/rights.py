@@ -68,14 +68,11 @@ def authorise() -> State:
     `App.suspend()`.
     """
     current = state()
-    if current in ASK and sys.stdin.isatty():
-        text = _("This needs root: {program} asks for your password.", program=ASK[current][0])
+    if current == "pkexec" or (current in ASK and sys.stdin.isatty()):
+        text = _("This needs root: {program} asks for your password.", program=current.partition("-")[0])
         print(text, file=sys.stderr, flush=True)
-        if commands.attend(ASK[current]) == 0:
+        if current in ASK and commands.attend(ASK[current]) == 0:
             current = state()
-    elif current == "pkexec":
-        text = _("This needs root: pkexec asks for your password in a window, which opens in some seconds.")
-        print(text, file=sys.stderr, flush=True)
     if current not in BY:
         raise missing(current)
     return current
@@ -104,7 +101,7 @@ def ask(module: str, order: object, unfinished: RunFailed) -> Generator[Any, Non
             if json.loads(line)[0] == DONE:
                 return
             answered = True
-            yield from answer(line)
+            yield answer(line)
         stderr = errors_output.read()
     if stderr and not answered:
         raise missing(state(), stderr)
@@ -112,12 +109,12 @@ def ask(module: str, order: object, unfinished: RunFailed) -> Generator[Any, Non
     raise unfinished
 
 
-def answer(line: bytes) -> Iterator[Any]:
-    """Decode a line written by `send`: yield its content, or raise the error that it holds."""
+def answer(line: bytes) -> Any:
+    """Decode a line written by `send`: its content. Raises the error that it holds."""
     kind, content = json.loads(line)
     if kind:
         raise getattr(errors, kind)(*from_json(tuple[str, str, str], content))
-    yield content
+    return content
 
 
 def serve(carry_out: Callable[[Any], Iterator[Any]]) -> None:
@@ -146,15 +143,9 @@ def send(kind: str, content: Any) -> None:
 
 def missing(by: State, stderr: bytes = b"") -> Missing:
     """The error for missing root privileges, with a program's error output and a hint about alternatives."""
+    text = _("This needs root, and {program} did not give its rights.", program=by.partition("-")[0])
+    hint = _("Type your own password in a terminal, or log in as root. For doas, allow `persist` in doas.conf.")
     if by == "none":
         text = _("This needs root, and neither sudo nor doas is installed.")
         hint = _("Log in as root, or have sudo installed and your account allowed to use it.")
-    elif by in ASK and not sys.stdin.isatty():
-        text = _("This needs root, and there is no terminal where your password could be asked for.")
-        hint = _("Start fswizard in a terminal, or as root.")
-    else:
-        text = _("This needs root, and {program} did not give its rights.", program=by.partition("-")[0])
-        hint = _("Try again with your own password, or log in as root.")
-        if by == "doas-asks":
-            hint = _("Allow `persist` in doas.conf, or log in as root.")
     return Missing(text, joined((hint, _(WITHOUT))), safe_lines(stderr).strip())

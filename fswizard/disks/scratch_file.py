@@ -10,25 +10,22 @@ import os
 import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 from fswizard.disks.disk import succeeded
 from fswizard.drives.topology import devices_at
 from fswizard.errors import Refused, RunFailed
-from fswizard.filesystems.commands import IMAGE_UNIT_BYTES, copy
+from fswizard.filesystems.commands import copy
 from fswizard.language import _
 from fswizard.model.text import safe
 from fswizard.progress.emitter import Emitter
 from fswizard.progress.workload_events import Progress
-from fswizard.system import block_device, clock, commands, timeouts
+from fswizard.system import block_device, timeouts
 from fswizard.system.process import Finished
 
 EDGE_BYTES = 1 << 20
 """Superblocks and partition tables are within this distance of either end."""
-FUSE = 0x65735546
-"""Magic number of FUSE filesystems (linux/magic.h)."""
-POLL_S = 0.25
-"""Interval for polling how much of an image is written."""
+PART_BYTES = 64 << 20
+"""What is written between two reports of progress."""
 IN_PLACE = "conv=notrunc,fsync"
 """Options of dd to overwrite a file without truncating it."""
 
@@ -64,26 +61,11 @@ class ScratchFile:
         reserved = await self._finish(("fallocate", "--length", str(self.size_bytes), self.path))
         if os.strerror(errno.EOPNOTSUPP) not in reserved.output:  # as on ext2 and ext3
             self._succeeded(reserved)
-        blocks = f"count={self.size_bytes // IMAGE_UNIT_BYTES}"
-        argv = ("dd", "if=/dev/zero", f"of={self.path}", "bs=4M", blocks, "oflag=direct", IN_PLACE)
-        emitter.command_begins(argv)
-        process = await commands.start(argv, pass_fds=(self.descriptor,))
-        ended = asyncio.ensure_future(process.wait())
-        written_bytes, progressed_s = 0, clock.monotonic()
-        try:
-            while not ended.done():
-                await clock.ended(ended, POLL_S)
-                position, now_s = _position(process.pid), clock.monotonic()
-                if position > written_bytes:
-                    rate = (position - written_bytes) / max(now_s - progressed_s, 1e-3)
-                    emitter.progress(emitter.step.title, Progress(position / self.size_bytes, rate))
-                    written_bytes, progressed_s = position, now_s
-                elif now_s - progressed_s > timeouts.LIMIT_S:
-                    raise timeouts.no_answer("dd")
-        finally:
-            if not ended.done():
-                await timeouts.end(process, "dd")
-        emitter.command_ended(self._succeeded(await ended))
+        for offset in range(0, self.size_bytes, PART_BYTES):
+            length = min(PART_BYTES, self.size_bytes - offset)
+            took_s = (await self._zero(offset, length)).wall_s
+            progress = Progress((offset + length) / self.size_bytes, length / max(took_s, 1e-3))
+            emitter.progress(emitter.step.title, progress)
         status = os.fstat(self.descriptor)
         if status.st_blocks * block_device.SECTOR_BYTES < status.st_size:
             raise Refused(
@@ -96,13 +78,22 @@ class ScratchFile:
         if os.fstat(self.descriptor).st_size != self.size_bytes:
             raise RunFailed(_("Something changed the size of the scratch image."), _("Nothing else may write to it."))
 
+    def require_direct_io(self, loop: str) -> None:
+        """Raise RunFailed if its loop device caches it in memory, as read back from the kernel."""
+        if block_device.HERE.number(f"/sys/block/{loop}/loop/dio") != 1:
+            raise without_direct_io(os.path.dirname(self.identity))
+
     async def wipe(self) -> Finished:
         """Erase all signatures, and zero both ends. Raises RunFailed on failure."""
         finished = self._succeeded(await self._finish(("wipefs", "--all", self.path)))
         for offset in (0, self.size_bytes - EDGE_BYTES):
-            operands = ("bs=1M", "count=1", f"seek={offset}", "oflag=direct,seek_bytes", IN_PLACE, "status=none")
-            self._succeeded(await self._finish(("dd", "if=/dev/zero", f"of={self.path}", *operands)))
+            await self._zero(offset, EDGE_BYTES)
         return finished
+
+    async def _zero(self, offset: int, length: int) -> Finished:
+        """Overwrite whole MiB with zeros and flush the disk. Raises RunFailed on failure."""
+        place = ("bs=1M", f"count={length >> 20}", f"seek={offset}", "oflag=direct,seek_bytes", IN_PLACE, "status=none")
+        return self._succeeded(await self._finish(("dd", "if=/dev/zero", f"of={self.path}", *place)))
 
     async def make(self, argv: Sequence[str]) -> Finished:
         """Run a mkfs command with the image as its last argument; the exit code says whether it failed."""
@@ -132,6 +123,17 @@ class ScratchFile:
 
     def close(self) -> None:
         os.close(self.descriptor)
+
+
+async def make(directory: str, size_bytes: int, emitter: Emitter) -> ScratchFile:
+    """Make a file as `new` does, and fill it as `fill` does."""
+    file = new(directory, size_bytes)
+    try:
+        await file.fill(emitter)
+    except BaseException:
+        file.close()
+        raise
+    return file
 
 
 def new(directory: str, size_bytes: int) -> ScratchFile:
@@ -173,11 +175,3 @@ def without_direct_io(directory: str) -> RunFailed:
         ),
         _("Choose a directory on another filesystem with --target image:SIZE@DIRECTORY."),
     )
-
-
-def _position(pid: int) -> int:
-    """Number of bytes that a running dd has written (proc_pid_fdinfo(5)); 0 if unknown."""
-    try:
-        return int(Path(f"/proc/{pid}/fdinfo/1").read_text().split()[1])
-    except (OSError, IndexError, ValueError):
-        return 0

@@ -106,22 +106,20 @@ def main() -> None:
 
 async def reclaim(name: str) -> None:
     """Remove the pool, array and volume of a killed run. Raises Refused if one was not made by a run."""
+    stranger = Refused(_("{name} was not made by a run.", name=repr(name[:40])))
     if not commands.RUN_NAME.fullmatch(name):
-        raise Refused(_("{name} is not the name of a run.", name=repr(name[:40])))
+        raise stranger
     if await _is_imported(name):
         mark = await as_root.finish(("zfs", "get", "-H", "-o", "value", commands.POOL_MARK, name))
         if mark.stdout.decode().strip() != name:
-            raise Refused(_("{name} was not made by a run.", name=name))
+            raise stranger
     await destroy_pool(name)
     await close_volume(name)
     for block in sorted(BLOCKS.glob("md*")):
         if members := sorted(_members(block)):
             detail = ("mdadm", "--detail", commands.WITHOUT_CONFIGURATION, "--export", f"/dev/{block.name}")
             lines = (await as_root.finish(detail)).stdout.decode("utf-8", "backslashreplace").splitlines()
-            details = dict(line.split("=", 1) for line in lines if "=" in line)
-            if details.get("MD_NAME", "").rpartition(":")[2] == name:
-                if details.get("MD_UUID") != uuid_of(name):
-                    raise Refused(_("{name} was not made by a run.", name=block.name))
+            if f"MD_UUID={uuid_of(name)}" in lines:
                 await stop_array(block.name, members)
 
 

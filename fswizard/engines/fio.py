@@ -191,7 +191,7 @@ class FioJob(Engine):
         command = partial(job._command, seed=str(seed % (1 << 31)), limit_bytes=limit_bytes)
         emit(Doing(self._text, measured=True))
         output = FioOutput(job, emit)
-        process = await device.start(command, limit_bytes if self.writes else 0)
+        process = await device.sample(command, limit_bytes if self.writes else 0)
         finished = await watch(process, ("fio",), limit_s=180.0 + 20 * job.seconds, output=output.feed)
         emit(Ran(finished))
         output.check(finished)

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 
-from fswizard.disks.prepared import CandidateFailed, PreparedTarget
+from fswizard.disks.image import PreparedTarget
 from fswizard.engines import WorkloadContext, WorkloadDisturbed, WorkloadFailed, engine
 from fswizard.language import _
 from fswizard.model.metrics import BYTES_WRITTEN, DURATION, FIRST_LOOK_RATE, Metric
@@ -23,7 +23,7 @@ from fswizard.model.recipe import Amount, Job, Workload
 from fswizard.progress.emitter import BEFORE_ROUNDS, Emitter
 from fswizard.progress.workload_events import Measured, Progress, Ran, WorkloadEvent
 
-PROBLEMS = (WorkloadFailed, CandidateFailed, WorkloadDisturbed)
+PROBLEMS = (WorkloadFailed, WorkloadDisturbed)
 
 
 async def take_look(plan: Plan, emitter: Emitter, workload: Workload, prepared: PreparedTarget) -> None:

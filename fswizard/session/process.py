@@ -54,7 +54,7 @@ def start(plan: Plan, path: Path, *, resumed: bool = False) -> None:
     if not answer and plan.needs_root and run.wait():
         raise rights.missing(rights.state(), output)
     try:
-        list(rights.answer(answer))
+        rights.answer(answer)
     except ValueError as wrong:
         raise RunFailed(
             "The process of the run ended before it began.", "This is a bug in fswizard.", safe_lines(output).strip()

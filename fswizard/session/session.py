@@ -17,9 +17,8 @@ from pathlib import Path
 from fswizard.advice import conclude
 from fswizard.disks.as_root import ROOT_PATH, WORKLOAD_PATH
 from fswizard.disks.directory import open_directories
-from fswizard.disks.image import open_devices, open_image
+from fswizard.disks.image import PreparedTarget, open_devices, open_image
 from fswizard.disks.journal import Journal
-from fswizard.disks.prepared import PreparedTarget
 from fswizard.engines import WorkloadDisturbed
 from fswizard.errors import FswizardError, RunFailed
 from fswizard.language import N_, _, in_english

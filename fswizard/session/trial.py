@@ -8,7 +8,8 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
 from functools import partial
 
-from fswizard.disks.prepared import CandidateFailed, PreparedTarget
+from fswizard.disks.disk import CandidateFailed
+from fswizard.disks.image import PreparedTarget
 from fswizard.engines import WorkloadContext, WorkloadFailed, engine
 from fswizard.errors import FswizardError, Missing, Refused, RunFailed
 from fswizard.language import _
@@ -54,8 +55,8 @@ async def run_trial(
                     await _run_workload(plan, trial, left[0], context, emitter)
                     left.pop(0)
             return True
-        except (WorkloadFailed, CandidateFailed) as problem:
-            failed = left[0] if left and isinstance(problem, WorkloadFailed) else None
+        except WorkloadFailed as problem:
+            failed = left[0] if left and not isinstance(problem, CandidateFailed) else None
             if tried_again and failed and problem.kind == "program":
                 await _require_possible(plan, failed, prepared, emitter)
             if tried_again or problem.kind == "health":
@@ -73,7 +74,7 @@ async def _device_blamed_first(prepared: PreparedTarget) -> AsyncIterator[None]:
     """Convert failures into RunFailed, with their cause, if the device is at fault."""
     try:
         yield
-    except (WorkloadFailed, CandidateFailed) as problem:
+    except WorkloadFailed as problem:
         io_error = problem.kind in DISK_MAY_BE or os.strerror(errno.EIO) in problem.details
         await prepared.check_device(reading=io_error)
         raise
@@ -133,7 +134,7 @@ async def run_bare(
                 emitter.begin("raw", title, workload=workload.name)
                 run = partial(engine(workload.job).run_bare, device, seed=plan.seed + number, seconds=seconds)
                 run = partial(run, bytes_per_s=fastest[workload.name])
-                await _emit_all(workload, device.devices, emitter, run, as_root=True)
+                await _emit_all(workload, device.names, emitter, run, as_root=True)
     except WorkloadFailed as problem:
         emitter.skipped(problem.text)
     except (Missing, Refused) as error:

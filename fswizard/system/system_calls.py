@@ -24,13 +24,6 @@ def closing(descriptor: int) -> Iterator[int]:
         os.close(descriptor)
 
 
-def filesystem_type(descriptor: int) -> int:
-    """Magic number of the filesystem of an open file (`f_type` in statfs(2))."""
-    status = ctypes.create_string_buffer(256)
-    _check(_libc.fstatfs(descriptor, status))
-    return ctypes.c_ulong.from_buffer(status).value
-
-
 def punch_hole(descriptor: int, offset: int, length: int) -> None:
     """Deallocate a range of a file or device, which then reads as zeros (fallocate(2))."""
     _check(_libc.fallocate64(descriptor, KEEP_SIZE | PUNCH_HOLE, ctypes.c_int64(offset), ctypes.c_int64(length)))

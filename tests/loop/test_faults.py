@@ -12,7 +12,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from fswizard.disks import journal, root
+from fswizard.disks import journal
 from fswizard.drives.devices import find_device
 from fswizard.engines.fio import FioJob
 from fswizard.filesystems import parse_candidates
@@ -207,7 +207,6 @@ async def test_a_run_on_a_disk_that_never_answers_again_ends_by_itself(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(timeouts, "KILL_S", 0.1)
-    monkeypatch.setattr(root, "END_LIMIT_S", 0.1)
     monkeypatch.setattr(journal, "REMOVAL_S", 0.2)
     with failing_host(tmp_path, "--filter=delay") as host:
         session = session_in(tmp_path, short_plan(host.directory, "ext4", WRITES, 2))

@@ -44,11 +44,11 @@ async def test_the_page_cache_of_what_is_written_counts_and_never_exceeds_the_li
         await made_and_mounted(disk)
 
         async def limited_output(*argv: str) -> str:
-            return (await (await disk.start(argv, cwd=disk.directory, env={}, memory_bytes=LIMIT)).wait()).output
+            return (await (await disk.start(argv, cwd=disk.directory, env={}, limited=True)).wait()).output
 
         await limited_output("dd", "if=/dev/zero", "of=data", "bs=1M", "count=256")
         (own,) = [path for path in cgroups() if path.name == cgroup_in(await limited_output("sh", "-c", OWN))]
-        peak = {"v2": "memory.peak", "v1": "memory.max_usage_in_bytes"}[KERNELS.name]
+        peak = "memory.peak" if KERNELS is V2 else "memory.max_usage_in_bytes"
         assert LIMIT / 2 < int((own / peak).read_text()) <= LIMIT
         assert not cgroup_in(await said(disk, "sh", "-c", OWN)), "what is laid out does not count"
     assert own not in cgroups()
@@ -59,9 +59,9 @@ async def test_what_needs_more_ends_for_that_even_where_only_its_child_was_kille
         disk = await image(disks, tmp_path)
         for argv in (HOG, ("sh", "-c", '"$@"; true', "sh", *HOG)):
             with pytest.raises(OutOfMemory, match="ran out of memory; no candidate is to blame") as caught:
-                await (await disk.start(argv, cwd="/", env={}, memory_bytes=LIMIT)).wait()
+                await (await disk.start(argv, cwd="/", env={}, limited=True)).wait()
             assert "--memory-limit" in caught.value.hint
-        after = await (await disk.start(("true",), cwd="/", env={}, memory_bytes=LIMIT)).wait()
+        after = await (await disk.start(("true",), cwd="/", env={}, limited=True)).wait()
         without = await (await disk.start(HOG, cwd="/", env={})).wait()
         assert after.exit_code == without.exit_code == 0
 

@@ -15,7 +15,6 @@ from typing import Any
 import pytest
 
 from fswizard.disks import claim, stack
-from fswizard.disks.arc import Arc
 from fswizard.disks.choice import member_of
 from fswizard.disks.claim import ClaimedDevice
 from fswizard.disks.root import RootDisk
@@ -262,7 +261,7 @@ def test_a_free_device_is_claimed_once_and_released(bench: Bench) -> None:
 async def test_a_partition_is_claimed_and_its_neighbours_are_not_touched(bench: Bench) -> None:
     case = devices.partition(bench)
     table_before = case.file.read_bytes()[: 1 << 20]
-    disk = RootDisk((claimed(case),), str(bench.directory / "mounted"), None, Arc())
+    disk = RootDisk((claimed(case),), str(bench.directory / "mounted"), None)
     await disk.wipe()
     made = await disk.make(parse_candidate("ext4"), lambda argv: None)
     assert [each.exit_code for each in made] == [0]
@@ -292,7 +291,7 @@ async def test_a_device_that_is_mounted_by_another_program_meanwhile_is_not_writ
 ) -> None:
     monkeypatch.setattr(stack, "BUSY_LIMIT_S", 0.1)
     case = bench.made("mkfs.ext4", "-q")
-    disk = RootDisk((claimed(case),), str(bench.directory / "own"), None, Arc())
+    disk = RootDisk((claimed(case),), str(bench.directory / "own"), None)
     bench.mount(case.path, "-o", "ro")
     before = digest(case.file)
     with pytest.raises(FswizardError, match="in use"):
@@ -308,7 +307,7 @@ async def test_a_device_that_is_pulled_out_and_replaced_meanwhile_is_not_written
 ) -> None:
     monkeypatch.setattr(stack, "BUSY_LIMIT_S", 0.1)
     case = bench.disk()
-    disk = RootDisk((claimed(case),), str(bench.directory / "own"), None, Arc())
+    disk = RootDisk((claimed(case),), str(bench.directory / "own"), None)
     other = bench.file("other")
     run("losetup", "--detach", case.path)  # deferred while it is held, so the name cannot be taken
     with suppress(FswizardError):

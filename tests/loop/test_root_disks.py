@@ -151,7 +151,6 @@ async def test_a_mounted_device_is_neither_wiped_nor_formatted(at_once: None, di
     process = await disk.start(["sleep", "60"], cwd=disk.directory, env={})
     failed = await disk.umount()
     assert failed.exit_code != 0 and "busy" in failed.output
-    assert failed.output.endswith(f"used by sleep ({process.pid})")
     await process.kill()
     await umount(disk)
 

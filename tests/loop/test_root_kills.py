@@ -29,7 +29,7 @@ from tests.recipe_texts import writing
 pytestmark = [pytest.mark.root, pytest.mark.loop, pytest.mark.fio]
 
 STAGES = {
-    "preparing": "preparing what root mounts",
+    "preparing": "preparing to mount",
     "filling": "writing the whole scratch image once",
     "raw": "without a filesystem",
     "formatting": "formatting",

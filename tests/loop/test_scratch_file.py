@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from fswizard.disks import scratch_file
-from fswizard.model.events import CommandFinished, Event
+from fswizard.model.events import Event, StepProgressed
 from fswizard.progress.emitter import Emitter
 from tests.loop.devices import Bench
 
@@ -23,7 +23,7 @@ async def test_an_image_is_filled_where_no_room_can_be_reserved(bench: Bench) ->
     events: list[Event] = []
     with closing(scratch_file.new(str(bench.mount(case.path)), IMAGE_BYTES)) as file:
         await file.fill(Emitter(events.append))
-        assert [event.exit_code for event in events if isinstance(event, CommandFinished)] == [0]
+        assert [event.fraction for event in events if isinstance(event, StepProgressed)] == [1.0]
         assert (await file.read()).exit_code == 0
 
 

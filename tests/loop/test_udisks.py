@@ -27,7 +27,7 @@ def session(nobody: User) -> Iterator[Desktop]:
 
 def own_loops(somebody: User) -> list[str]:
     """Loop devices on files of this user's."""
-    return [loop.name for loop in loops() if loop.file.startswith(str(somebody.home))]
+    return [name for name, file in loops().items() if file.startswith(str(somebody.home))]
 
 
 def arguments(somebody: User, output: str, *candidates: str, rounds: int, seconds: float = 0.0) -> list[str]:

@@ -12,7 +12,7 @@ from typing import Any, cast
 import pytest
 
 from fswizard import recipes
-from fswizard.disks.prepared import CandidateFailed
+from fswizard.disks.disk import CandidateFailed
 from fswizard.engines.fsync import FsyncJob
 from fswizard.engines.shared.engine import Engine, Files, Timed, duration_s
 from fswizard.engines.shared.programs import Work

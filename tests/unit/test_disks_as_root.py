@@ -139,30 +139,23 @@ def test_it_acts_as_the_user_but_for_a_moment_or_a_program() -> None:
     ]
 
 
-ENDS = """
-import asyncio, os, subprocess
+DAEMON = """
+import asyncio, subprocess
 from fswizard.disks import as_root
-def start(script):
-    return subprocess.Popen([NAME, "-c", script], executable="/bin/sh", stdout=subprocess.PIPE)
-NAME = "fswizard-cleaner"
-obeys, stubborn = start("echo; sleep 60; true"), start("trap '' TERM; echo; while :; do sleep 0.1; done")
-other = subprocess.Popen(["sleep", "60"])
-for each in (obeys, stubborn):
-    each.stdout.readline()
-as_root.END_LIMIT_S = 0.5
-asyncio.run(as_root.end(NAME))
-print(obeys.wait(5), stubborn.wait(5), other.poll())
-other.kill()
+daemon = "setsid sh -c 'exec sleep 61.25' > /dev/null 2>&1 < /dev/null &"
+def running():
+    return subprocess.run(["pgrep", "--full", "^sleep 61.25"], stdout=subprocess.DEVNULL).returncode == 0
+async def main():
+    process = await as_root.start(("sh", "-c", daemon), prefix=as_root.WITH_DAEMONS)
+    while not running():
+        await asyncio.sleep(0.01)
+    await process.kill()
+    while running():
+        await asyncio.sleep(0.01)
+asyncio.run(main())
 """
 
 
 @pytest.mark.root
-def test_a_daemon_is_ended_by_its_name_and_none_outside() -> None:
-    """/proc has the numbers of the namespace above."""
-    outside = subprocess.Popen(["fswizard-cleaner", "60"], executable="/bin/sleep")
-    apart = ("unshare", "--pid", "--fork", "--kill-child")
-    done = subprocess.run([*apart, sys.executable, "-c", ENDS], capture_output=True, text=True, check=True)
-    assert done.stdout == "-15 -9 None\n"
-    assert outside.poll() is None
-    outside.kill()
-    outside.wait()
+def test_a_daemon_ends_with_the_process_that_it_left() -> None:
+    subprocess.run([sys.executable, "-c", DAEMON], check=True, timeout=60)

@@ -83,7 +83,7 @@ def test_a_password_is_typed_on_a_terminal_or_not_at_all(
     knows = f"{here}/knows"
     make_program(here, program, f'if [ "$1" = {types} ]; then : > {knows}; fi; [ -e {knows} ]')
     monkeypatch.setattr(sys, "stdin", SimpleNamespace(isatty=lambda: False))
-    with pytest.raises(Missing, match="no terminal where your password"):
+    with pytest.raises(Missing, match="did not give its rights"):
         rights.authorise()
     with pytest.raises(Missing):
         rights.start(("true",), b"")

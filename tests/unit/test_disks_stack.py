@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 from fswizard.disks import as_root, stack
-from fswizard.disks.arc import Arc
 from fswizard.disks.root import RootDisk
 from fswizard.disks.stack import find_array, find_volume, reclaim, until_free, uuid_of
 from fswizard.errors import Missing, Refused
@@ -44,7 +43,7 @@ errors: 1 data errors, use '-v' for a list
 MDADM = """
 echo "$*" >> {log}
 case "$1" in --config*) echo 'mdadm: --config does not set the mode' >&2; exit 2 ;; esac
-case "$*" in *--detail*) printf 'MD_LEVEL=raid5\\nMD_NAME={name}\\nMD_UUID={uuid}\\n' ;; esac
+case "$*" in *--detail*) printf 'MD_LEVEL=raid5\\nMD_UUID={uuid}\\n' ;; esac
 """
 ZPOOL = 'echo "zpool $*" >> {log}; case $1 in list) echo tank; echo {name} ;; esac'
 
@@ -150,8 +149,8 @@ class Left:
     def install(self, name: str, script: str) -> None:
         make_program(self.place / "bin", name, script)
 
-    def array(self, name: str = f"box:{NAME}", uuid: str = "") -> None:
-        self.install("mdadm", MDADM.format(log=self.log, name=name, uuid=uuid or uuid_of(NAME)))
+    def array(self, uuid: str = "") -> None:
+        self.install("mdadm", MDADM.format(log=self.log, uuid=uuid or uuid_of(NAME)))
         blocks(self.place, md126=("sdy", "sdz"))
 
     def pool(self, mark: str = NAME) -> None:
@@ -172,9 +171,8 @@ def left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, time: SimulatedClock) 
 
 
 @pytest.mark.root
-@pytest.mark.parametrize("name", [NAME, f"box:{NAME}"])
-async def test_the_array_of_a_killed_run_is_stopped_and_its_members_forget_it(name: str, left: Left) -> None:
-    left.array(name)
+async def test_the_array_of_a_killed_run_is_stopped_and_its_members_forget_it(left: Left) -> None:
+    left.array()
     await reclaim(NAME)
     assert left.told() == [
         "--stop --config=none /dev/md126",
@@ -194,25 +192,17 @@ async def test_the_volume_and_the_pool_of_a_killed_run_are_taken_away_and_others
 
 
 @pytest.mark.root
-@pytest.mark.parametrize("name", ["box:archive", OTHER, ""])
-async def test_arrays_of_other_names_are_passed_over(name: str, left: Left) -> None:
-    left.array(name)
+@pytest.mark.parametrize("uuid", ["00000000:00000000:00000000:00000000", uuid_of(OTHER)])
+async def test_other_arrays_are_passed_over(uuid: str, left: Left) -> None:
+    left.array(uuid)
     await reclaim(NAME)
     assert left.told() == []
 
 
 @pytest.mark.root
-@pytest.mark.parametrize(
-    ("asked", "how"),
-    [
-        (NAME, {"uuid": "00000000:00000000:00000000:00000000"}),
-        ("archive", {"name": "archive"}),
-        (f"{NAME} --scan", {}),
-        ("", {}),
-    ],
-)
-async def test_an_array_that_may_be_anothers_is_not_stopped(asked: str, how: dict[str, str], left: Left) -> None:
-    left.array(**how)
+@pytest.mark.parametrize("asked", ["archive", f"{NAME} --scan", ""])
+async def test_what_is_no_name_of_a_run_is_refused(asked: str, left: Left) -> None:
+    left.array(uuid_of(asked))
     with pytest.raises(Refused):
         await reclaim(asked)
     assert left.told() == []
@@ -232,6 +222,6 @@ async def test_a_pool_that_may_be_anothers_is_not_destroyed(name: str, mark: str
 @pytest.mark.root
 async def test_errors_of_earlier_mounts_are_added_up(left: Left) -> None:
     left.install("zpool", f"cat <<'END'\n{DAMAGED}END")
-    disk = RootDisk((), "/m", None, Arc())
+    disk = RootDisk((), "/m", None)
     disk._candidate, disk._pool_errors = parse_candidate("zfs"), {"checksum_errors": 3}
     assert await disk.errors() == {"checksum_errors": 5, "data_errors": 1}

@@ -89,10 +89,10 @@ class BareDevice(Protocol):
     """A device without a filesystem."""
 
     @property
-    def devices(self) -> tuple[str, ...]:
+    def names(self) -> tuple[str, ...]:
         """Kernel names, as in `WorkloadContext.devices`."""
         ...
 
-    async def start(self, command: Callable[[str], tuple[str, ...]], written_bytes: int) -> Process:
+    async def sample(self, command: Callable[[str], tuple[str, ...]], written_bytes: int) -> Process:
         """Start the program of `command`, which gets a path of the device and writes at most `written_bytes`."""
         ...
