@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import tomli
 
-from fswizard import results
+from fswizard import recipes, results
 from fswizard.filesystems import parse_candidate
 from fswizard.model.codec import to_json
 from fswizard.stats import analyse
@@ -32,7 +32,7 @@ def test_each_experiment_can_be_run_and_names_what_was_published(name: str) -> N
     assert to_json(this) == tomli.loads((RERUNS / f"{name}.toml").read_text()), "there is no key that nobody reads"
     own = {"copying"}
     if this.recipe:
-        own = {workload.name for workload in this.read_recipe().workloads}
+        own = {workload.name for workload in recipes.load(RERUNS / this.recipe).workloads}
         assert all(parse_candidate(ours).name == ours for ours in this.candidates.values()), "as results name them"
     else:
         assert name in BY_HAND

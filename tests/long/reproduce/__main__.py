@@ -18,19 +18,15 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from fswizard import results
+from fswizard import recipes, results
 from fswizard.model.result import Result
 from fswizard.sharing import shareable
 from tests.builders import write_result
 from tests.long.reproduce import page
 from tests.long.reproduce.by_hand import BY_HAND
-from tests.long.reproduce.experiments import DOCUMENTS, PLACES, Emulated, Simulated
-from tests.long.reproduce.published import ROOT, experiment, result_of, result_path
-from tests.long.reproduce.simulated import LONGEST_S, run_program
+from tests.long.reproduce.experiments import DOCUMENTS, PLACES, Simulated
+from tests.long.reproduce.published import RERUNS, ROOT, experiment, result_of, result_path
 from tests.long.reproduce.verdicts import in_their_terms
-from tests.long.uml import machine
-from tests.long.vm.machine import booted
-from tests.long.vm.runs import run_from_checkout
 
 ROUNDS = ("--rounds", "4..8", "--time", "15m")
 """More than four only where the time suffices."""
@@ -63,15 +59,18 @@ def main(words: Sequence[str]) -> None:
 
 def _run(name: str) -> None:
     """An experiment to its end; its result is kept then, and the page shows it."""
+    place, this = PLACES[name], experiment(name)
     with tempfile.TemporaryDirectory(dir="/var/tmp") as directory:
-        path, where = Path(directory, "result.jsonl"), PLACES[name]
-        match where:
-            case Simulated():
-                _in_simulated_time(name, where, path)
-            case Emulated():
-                _emulated(name, where, path)
-            case None:
-                _here(name, path)
+        path = Path(directory, "result.jsonl")
+        if place is None:
+            target = f"image:{recipes.load(RERUNS / this.recipe).image_bytes >> 20}M@{directory}"
+            argv = (sys.executable, "-m", "fswizard", *this.command, "--target", target, *ROUNDS, "--output", str(path))
+            subprocess.run(argv, check=True, cwd=ROOT)
+        elif isinstance(place, Simulated) and name in BY_HAND:
+            write_result(path, BY_HAND[name].result(place.run_script(BY_HAND[name].script, path)))
+        else:
+            rounds = f"{place.rounds}..{place.rounds}"
+            place.run((*this.command, *place.target, "--rounds", rounds, "--time", "24h"), path)
         keep(results.load(path), result_path(name))
 
 
@@ -87,41 +86,6 @@ def keep(result: Result, path: Path) -> None:
     path.chmod(0o644)
     result_of.cache_clear()
     in_their_terms.cache_clear()
-
-
-def _here(name: str, path: Path) -> None:
-    size_bytes = experiment(name).read_recipe().image_bytes
-    target = ("--target", f"image:{size_bytes >> 20}M@{path.parent}")
-    argv = (sys.executable, "-m", "fswizard", *experiment(name).command, *target, *ROUNDS, "--output", str(path))
-    subprocess.run(argv, check=True, cwd=ROOT)
-
-
-def _in_simulated_time(name: str, where: Simulated, path: Path) -> None:
-    if name not in BY_HAND:
-        run_program(where, (*experiment(name).command, *where.target, *_exactly(where.rounds)), path)
-        return
-    script = f"{where.before}\nset -e\n{BY_HAND[name].script}"
-    ended = machine.run(script, where.disks, memory=where.memory, into=path.parent, limit_s=LONGEST_S)
-    if ended.returncode:
-        raise RuntimeError(f"it ended with {ended.returncode}:\n{ended.stdout[-2000:]}")
-    write_result(path, BY_HAND[name].result(ended.stdout))
-
-
-def _emulated(name: str, where: Emulated, path: Path) -> None:
-    with (
-        tempfile.TemporaryDirectory(dir=machine.MEMORY) as memory,
-        booted(Path(memory), where.disks, zfs=True, counts_instructions=True) as vm,
-    ):
-        vm.ok("udevadm", "wait", "--timeout=600", *where.links)
-        if where.rules:
-            vm.write("/etc/udev/rules.d/90-published.rules", where.rules)
-            vm.ok("udevadm", "control", "--reload")
-        words = (*experiment(name).command, *where.target, *where.options, *_exactly(where.rounds))
-        run_from_checkout(vm, words, path, LONGEST_S)
-
-
-def _exactly(rounds: int) -> tuple[str, ...]:
-    return ("--rounds", f"{rounds}..{rounds}", "--time", "24h")
 
 
 if __name__ == "__main__":

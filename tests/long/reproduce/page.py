@@ -15,7 +15,7 @@ from fswizard.report.markup import no_markdown
 from tests.long.reproduce.experiments import DOCUMENTS, NOT_RUN, SIMULATED
 from tests.long.reproduce.own_figures import SIZE_BYTES, Figure, figures
 from tests.long.reproduce.published import PUBLISHED, document, experiment, result_of
-from tests.long.reproduce.verdicts import cell, compared, judged
+from tests.long.reproduce.verdicts import compared, judged
 from tests.long.uml.models import Modelled, compiled
 
 PAGE = PUBLISHED / "README.md"
@@ -51,48 +51,31 @@ CLEANING = {
     "smr-fileserver-quick": ", if a band were cleaned in a quarter of a second",
     "smr-fileserver-slow": ", if a band were cleaned in a second",
 }
+RATE = OPERATION_RATE.name
 DECIDES = "How long a band takes to clean decides this figure."
 
 
 def write() -> None:
-    PAGE.write_text(text(), "utf-8")
+    PAGE.write_text("\n\n".join(block.strip() for block in _blocks() if block) + "\n", "utf-8")
 
 
-def text() -> str:
-    blocks = (HEAD, _conclusions(), *_documents(), OWN, _own_figures())
-    return "\n\n".join(block.strip() for block in blocks if block) + "\n"
-
-
-def _conclusions() -> str:
-    """What the documents concluded, in one table."""
-    rows = (
-        (TITLES[it], one.text, one.verdict, one.figures, one.why)
-        for it, names in DOCUMENTS.items()
-        for name in names
-        for one in judged(name)
-    )
-    return table(("document", "conclusion", "verdict", "figures here", "why"), rows)
-
-
-def _documents() -> Iterator[str]:
+def _blocks() -> Iterator[str]:
+    yield HEAD
+    rows = [(TITLES[it], *row) for it, names in DOCUMENTS.items() for name in names for row in judged(name)]
+    yield table(("document", "conclusion", "verdict", "figures here", "why"), rows)
     for it, names in DOCUMENTS.items():
         sources = dict.fromkeys(document(experiment(name).published).source for name in names)
         yield f"## {TITLES[it]}\n\n" + "\n".join(f"- {source}" for source in sources)
         for name in names:
+            result = result_of(name)
             yield f"### {experiment(name).title} (`{name}`)"
-            yield from _experiment(name)
-        for what in NOT_RUN.get(it, ()):
-            yield f"Not run yet: {what}"
-
-
-def _experiment(name: str) -> Iterator[str]:
-    yield no_markdown(experiment(name).scale)
-    result = result_of(name)
-    yield no_markdown(_machine_text(result)) if result else "Not run yet."
-    known = list(compared(name))
-    rows = ((one.work, one.candidate, cell(one.there), cell(one.here), one.agreement) for one in known)
-    yield table(("work", "candidate", "published", "here", "agreement"), rows)
-    yield "\n".join(f"- {no_markdown(note)}" for note in dict.fromkeys(one.note for one in known if one.note))
+            yield no_markdown(experiment(name).scale)
+            yield no_markdown(_machine_text(result)) if result else "Not run yet."
+            yield table(("work", "candidate", "published", "here", "agreement"), compared(name))
+            yield "\n".join(f"- {no_markdown(note)}" for note in experiment(name).notes)
+        yield NOT_RUN.get(it, "")
+    yield OWN
+    yield _own_figures()
 
 
 def _machine_text(result: Result) -> str:
@@ -101,45 +84,41 @@ def _machine_text(result: Result) -> str:
     rounds = len({sample.round for sample in result.samples if sample.round and sample.primary})
     processor = "in simulated time" if environment.processor == SIMULATED else environment.processor
     parts = (f"Linux {environment.kernel}", processor, rounds_text(rounds))
-    text = f"Measured {environment.started[:10]}: {', '.join(filter(None, parts))}."
-    if any(doubt.code == "busy-machine" for doubt in result.doubts):
-        text += " Other programs kept the machine busy."
-    return text
+    return f"Measured {environment.started[:10]}: {', '.join(filter(None, parts))}."
 
 
 def _own_figures() -> str:
     with tempfile.TemporaryDirectory() as directory:
         shingled = partial(Modelled, compiled(Path(directory)), "shingled", SIZE_BYTES)
-        rows = [
-            (f.title, f"{three_digits(f.published)} {f.unit}", f"{three_digits(f.ours)} {f.unit}", f.source, f.why)
-            for f in (*figures(shingled), *_penalty())
-        ]
+        rows = []
+        for title, unit, published, ours, source in (*figures(shingled), *_penalty()):
+            why = DECIDES if abs(ours / published - 1) > 0.25 else ""
+            rows.append((title, *(f"{three_digits(value)} {unit}" for value in (published, ours)), source, why))
     return table(("property", "real", "simulated", "source", "more than a quarter off, because"), rows, escaped=False)
 
 
 def _penalty() -> Iterator[Figure]:
     """How many times slower the shingled disk is, in published runs and in ours, by how long it takes to clean."""
-    published = _published_rate("pmr-fileserver") / _published_rate("smr-fileserver")
+    there = [
+        statistics.median(next(work for work in document(name).workload if work.metric == RATE).of("ext4"))
+        for name in ("pmr-fileserver", "smr-fileserver")
+    ]
     source = "[joshell](https://github.com/gmatht/joshell/tree/master/benchmarks/SMR)"
-    conventional = result_of("pmr-fileserver")
     for name, how in CLEANING.items():
-        if conventional and (shingled := result_of(name)):
+        results = [result for result in map(result_of, ("pmr-fileserver", name)) if result]
+        here = [
+            statistics.median(s.value for s in result.samples if (s.candidate, s.metric) == ("ext4", RATE))
+            for result in results
+        ]
+        if len(here) == 2:
             title = f"File server on ext4: the conventional disk over the shingled one{how}"
-            yield Figure(title, "times", published, _rate(conventional) / _rate(shingled), source, DECIDES)
-
-
-def _published_rate(name: str) -> float:
-    work = next(work for work in document(name).workload if work.metric == OPERATION_RATE.name)
-    return statistics.median(work.of("ext4"))
-
-
-def _rate(result: Result) -> float:
-    values = (s.value for s in result.samples if (s.candidate, s.metric) == ("ext4", OPERATION_RATE.name))
-    return statistics.median(values)
+            yield Figure(title, "times", there[0] / there[1], here[0] / here[1], source)
 
 
 def table(header: tuple[str, ...], rows: Iterable[tuple[str, ...]], *, escaped: bool = True) -> str:
     """A table of Markdown; empty where it has no rows."""
-    cells = [[no_markdown(text.strip()) if escaped else text.strip() for text in row] for row in rows]
-    lines = [list(header), ["---"] * len(header), *cells]
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines) if cells else ""
+    lines = [f"| {' | '.join(header)} |", f"| {' | '.join('---' for _ in header)} |"]
+    for row in rows:
+        cells = [no_markdown(text.strip()) if escaped else text.strip() for text in row]
+        lines.append(f"| {' | '.join(cells)} |")
+    return "\n".join(lines) if len(lines) > 2 else ""

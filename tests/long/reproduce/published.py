@@ -11,11 +11,10 @@ from pathlib import Path
 
 import tomli
 
-from fswizard import recipes, results
+from fswizard import results
 from fswizard.model.analysis import Ratio
 from fswizard.model.codec import from_json
-from fswizard.model.metrics import Better, Metric
-from fswizard.model.recipe import Recipe
+from fswizard.model.metrics import Better
 from fswizard.model.result import Result
 
 ROOT = Path(__file__).parents[3]
@@ -38,18 +37,6 @@ class Work:
         figures = self.figures.get(candidate, ())
         return figures if isinstance(figures, tuple) else (figures,)
 
-    @property
-    def measured(self) -> Metric:
-        return Metric(self.metric, self.unit, self.better)
-
-
-@dataclass(frozen=True, slots=True)
-class Failed:
-    """A candidate could not do the work."""
-
-    candidate: str
-    workload: str
-
 
 @dataclass(frozen=True, slots=True)
 class Document:
@@ -58,7 +45,8 @@ class Document:
     source: str
     baseline: str
     workload: tuple[Work, ...] = ()
-    failure: tuple[Failed, ...] = ()
+    failure: tuple[Mapping[str, str], ...] = ()
+    """Candidates that could not do a workload."""
 
     @property
     def ratios(self) -> Mapping[tuple[str, str], Ratio]:
@@ -71,20 +59,9 @@ class Document:
                     shift = (logs[0] - logs[1]) * (1 if work.better == "higher" else -1)
                     known[work.name, candidate] = Ratio(candidate, self.baseline, work.name, math.exp(shift))
         for failed in self.failure:
-            key = (failed.workload, failed.candidate)
-            known[key] = Ratio(failed.candidate, self.baseline, failed.workload, 0.0, verdict="failed")
+            workload, candidate = failed["workload"], failed["candidate"]
+            known[workload, candidate] = Ratio(candidate, self.baseline, workload, 0.0, verdict="failed")
         return known
-
-
-@dataclass(frozen=True, slots=True)
-class Note:
-    """Why our ratio differs from the published one, and which one to believe."""
-
-    text: str
-    candidate: str = ""
-    """Their name of a candidate, or empty for all."""
-    workload: str = ""
-    """Their name of a workload, or empty for all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,9 +105,8 @@ class Experiment:
     """Their names of candidates to ours."""
     recipe: str = ""
     """A file in `RERUNS`; empty if no recipe has the commands."""
-    by_processor: tuple[str, ...] = ()
-    """Workloads whose original was limited by its processor, as ours may then be."""
-    notes: tuple[Note, ...] = ()
+    notes: tuple[str, ...] = ()
+    """Why ratios differ from the published ones."""
     conclusions: tuple[Conclusion, ...] = ()
 
     @property
@@ -138,9 +114,6 @@ class Experiment:
         """Arguments of `fswizard` in the root of the checkout, without target and rounds."""
         path = (RERUNS / self.recipe).relative_to(ROOT)
         return ("run", str(path), "--candidates", "; ".join(self.candidates.values()))
-
-    def read_recipe(self) -> Recipe:
-        return recipes.load(RERUNS / self.recipe)
 
 
 @cache

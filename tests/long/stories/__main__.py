@@ -17,7 +17,6 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from tests.long.reproduce.experiments import shingled
-from tests.long.reproduce.simulated import run_program
 from tests.long.stories.packing import pack
 from tests.long.vm.disks import GIB, sata
 from tests.long.vm.machine import CHECKOUT, booted
@@ -35,10 +34,6 @@ def _here(words: Sequence[str], path: Path) -> None:
     subprocess.run([sys.executable, "-m", "fswizard", *words, "--output", path], check=True)
 
 
-def _in_simulated_time(words: Sequence[str], path: Path) -> None:
-    run_program(SHINGLED, words, path)
-
-
 def _in_the_virtual_machine(words: Sequence[str], path: Path) -> None:
     with tempfile.TemporaryDirectory(dir="/var/tmp") as directory, booted(Path(directory), (SSD,)) as machine:
         machine.run("udevadm", "settle")
@@ -50,7 +45,7 @@ SMR = (str(RECIPES / "smr.toml"), *SHINGLED.target, "--rounds", "2..2", "--time"
 TIE = (str(RECIPES / "tie.toml"), "--target", f"device:{link(SSD)}", "--erase", SSD.serial, "--rounds", "3..5")
 STORIES: Mapping[str, tuple[Callable[[Sequence[str], Path], None], Sequence[str]]] = {
     "xfs-searching": (_here, QUICK),
-    "smr-fileserver": (_in_simulated_time, SMR),
+    "smr-fileserver": (SHINGLED.run, SMR),
     "ssd-tie": (_in_the_virtual_machine, TIE),
 }
 """Where each is recorded, and the words after `fswizard run`."""
