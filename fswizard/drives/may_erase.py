@@ -90,10 +90,7 @@ CASES = {
     "failing": ("{device} reports that it is failing", "Copy its files elsewhere and stop using it."),
     "no-serial/twins": ("{count} attached disks have the {kind} {number}, and nothing else tells them apart",
                         "Unplug the others, then choose again."),
-    "no-serial/placeholder": (
-        "{disk} has only a placeholder as {kind} ({number}), so you can't confirm which disk it is",
-        "Measure on a scratch image on it instead."),
-    "no-serial": ("{disk} reports neither a serial number nor a WWN, so you can't confirm which disk it is",
+    "no-serial": ("{disk} has no serial number, name or WWN of its own, so you can't confirm which disk it is",
                   "Measure on a scratch image on it instead."),
     "wrong-serial": ("{serial} is not the {kind} of {name}",
                      "Check which disk it is: `fswizard drives` shows serial numbers and names."),
@@ -279,13 +276,13 @@ def is_placeholder(text: str) -> bool:
 
 def _unconfirmed(facts: Facts, typed: str | None) -> Iterator[Finding]:
     device, unique = facts.device, identifiers(facts)
-    text, kind = next(iter((unique or facts.reported).items()), ("", ""))
     if unique:
         if typed is not None and typed not in unique:
+            kind = next(iter(unique.values()))
             yield make_finding("wrong-serial", serial=f"{typed!r:.80}", kind=kind, name=device.name)
         return
-    for duplicate, duplicate_kind in facts.reported.items():
+    for duplicate, kind in facts.reported.items():
         if count := sum(duplicate in other for other in facts.others):
-            yield make_finding("no-serial/twins", count=count + 1, kind=duplicate_kind, number=duplicate)
+            yield make_finding("no-serial/twins", count=count + 1, kind=kind, number=duplicate)
             return
-    yield make_finding("no-serial/placeholder" if text else "no-serial", disk=device.disk, kind=kind, number=text)
+    yield make_finding("no-serial", disk=device.disk)

@@ -129,7 +129,7 @@ class Host(Tree):
             asked.append("io_counters")
         for process in psutil.process_iter(asked):
             known = process.info
-            load = Load(safe(known["name"]), known["ppid"] or 0)
+            load = Load(safe(known["name"] or ""), known["ppid"] or 0)
             if times := known["cpu_times"]:
                 load = replace(load, cpu_s=times.user + times.system)
             if moved := known.get("io_counters"):
