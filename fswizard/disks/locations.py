@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 import psutil
@@ -42,8 +42,6 @@ class Location:
     """Kernel name of the underlying disk; empty if unknown."""
     image_room_bytes: int = 0
     """Maximum size of a scratch image; negative if there is no space for any."""
-    remark: str = ""
-    """Why it is not the expected directory, in a sentence."""
 
 
 def default_directory(drive: Drive | None = None) -> str:
@@ -75,15 +73,8 @@ def default_directory(drive: Drive | None = None) -> str:
 
 
 def location(drive: Drive) -> Location:
-    """Location for the scratch image of `drive`: on that disk, or elsewhere with a remark. Raises FswizardError
-    if there is none."""
-    try:
-        return named_location(default_directory(drive))
-    except UsageError as error:
-        elsewhere = named_location(default_directory())
-        where = elsewhere.drive or elsewhere.directory
-        remark = f"{error.message} {_('So this would measure another disk ({where}).', where=where)}"
-        return replace(elsewhere, remark=remark)
+    """Location for a scratch image on `drive`. Raises FswizardError if there is none."""
+    return named_location(default_directory(drive))
 
 
 def named_location(directory: str) -> Location:

@@ -106,11 +106,8 @@ class FswizardApp(App[int]):
         before, self.choices = self.choices.drive, replace(self.choices, **changes)
         drive, recipe = self.choices.drive, self.choices.recipe
         if recipe is not None and drive is not None and (before is None or before.turns != drive.turns):
-            shipped = self.machine.usual(recipe)
-            usual, fitting = shipped.on(drive), recipe.on(drive)
-            if recipe.image_bytes in (shipped.image_bytes, shipped.on(before).image_bytes):  # not the user's size
-                fitting = replace(fitting, image_bytes=usual.image_bytes)
-            self.choices = replace(self.choices, recipe=replace(fitting, minutes=usual.minutes))
+            usual = self.machine.recipe(recipe.name).on(drive)
+            self.choices = replace(self.choices, recipe=replace(usual, workloads=recipe.workloads))
 
     # Steps
 

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
-
 from textual.content import Content
 
 from fswizard.language import N_, _, p_
@@ -13,9 +10,6 @@ from fswizard.model.layout import Layout
 from fswizard.model.needs import feature_noun
 from fswizard.model.option import Option
 from fswizard.tui.drawing import Piece, text
-
-if TYPE_CHECKING:
-    from fswizard.filesystems import Availability
 
 Pairs = list[tuple[Piece, Piece]]
 """Rows for `Facts`."""
@@ -30,18 +24,13 @@ def feature_sign(feature: Feature | None) -> str:
     return "✓" if feature.present or feature.value[:1].isdigit() else "~"
 
 
-def about_candidate(candidate: Candidate, state: Availability | None, problem: str, why: str) -> Pairs:
+def about_candidate(candidate: Candidate, problem: str, why: str) -> Pairs:
     """Description of a candidate, the `problem` with it, `why` it suits the disk, and its options and features."""
     filesystem, array = candidate.filesystem, candidate.array
-    made_by = ""
-    if state and state.version:
-        made_by = f"  {filesystem.mkfs_program} {state.version}"
-    if state and state.driver:
-        made_by += "  " + p_("driver of a filesystem", "through {driver}", driver=state.driver.name)
     pairs: Pairs = []
     if problem:
         pairs.append((("✗", "$text-error"), problem))
-    pairs.append(("", text((filesystem.title, "bold"), (made_by, "$muted"), f"\n{_(filesystem.summary)}")))
+    pairs.append(("", text((filesystem.title, "bold"), f"\n{_(filesystem.summary)}")))
     if why:
         pairs.append((("★", "$text-accent"), text((_("Suits this disk:"), "bold"), f" {_(why)}")))
     if array and array.layout.alone:
@@ -96,16 +85,6 @@ def conflicts(option: Option, other: Option) -> bool:
     return option.name == other.name or other.name in option.replaces or option.name in other.replaces
 
 
-def short_name(filesystem: str, below: Sequence[str], options: Sequence[str]) -> str:
-    """Candidate name of a filesystem with options, on the layout with which `below` begins, if any."""
-    on_it = f"{filesystem}:{','.join(options)}" if options else filesystem
-    if not below:
-        return on_it
-    if below[0].startswith(f"{filesystem}:"):
-        return ",".join((*below, *options))
-    return f"{','.join(below)}+{on_it}"
-
-
 # Layouts over several disks
 
 
@@ -116,22 +95,13 @@ def room_bytes(candidate: Candidate, members: int, member_bytes: int) -> int:
     return candidate.array.layout.usable_bytes(members, member_bytes)
 
 
-def about_layout(candidate: Candidate, members: int) -> Pairs:
-    """What the layout is good for, and what a failed disk does."""
-    array = candidate.on(members).array
+def about_layout(candidate: Candidate) -> Pairs:
+    """What the layout over several disks is good for, and what a failed disk does."""
     title, meaning, failed = _("On the first disk alone"), "", _(ALONE)
-    if array:
-        title, meaning, failed = _(array.layout.title), _(array.layout.text), _(array.layout.failed)
+    if candidate.array:
+        layout = candidate.array.layout
+        title, meaning, failed = _(layout.title), _(layout.text), _(layout.failed)
     return [
         ("", text((title, "bold"), f"\n{meaning}".rstrip())),
         (p_("after that", "Then"), failed),
     ]
-
-
-def best_first(candidates: Iterable[Candidate], members: int, member_bytes: int) -> list[str]:
-    """Candidates to tick by default: a single disk, and for each maker the layout with most space."""
-    by_maker: dict[str, list[Candidate]] = {}
-    for candidate in candidates:
-        by_maker.setdefault(candidate.array.layout.maker if candidate.array else "", []).append(candidate)
-    best = [max(group, key=lambda each: room_bytes(each, members, member_bytes)) for group in by_maker.values()]
-    return [candidate.name for candidate in best]

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from fswizard.model.drive import Drive
 from fswizard.model.plan import AGED_TIMES
 from fswizard.model.recipe import Recipe
 
-Purpose = Literal["archive-disk", "desktop-ssd", "quick", "smr", "own"]
+if TYPE_CHECKING:
+    from fswizard.disks.locations import Location
 
-WRITE_BUDGETS_BYTES = (5e9, 10e9, 20e9, 50e9, 100e9, 200e9, 500e9, math.inf)
+Purpose = Literal["quick", "archive-disk", "desktop-ssd"]
+"""Each is the name of the recipe that it begins with."""
 TIME_BUDGETS_S = (120.0, 180.0, 300.0, 600.0, 1200.0, 2400.0, 3600.0, 7200.0, 14400.0)
 
 
@@ -34,31 +35,30 @@ class WizardChoices:
 
     purpose: Purpose = "archive-disk"
     drive: Drive | None = None
-    directory: str = ""
-    """Directory of the scratch image; empty for the default."""
+    """None if the disk below `location` is unknown, as for several disks."""
+    location: Location | None = None
+    """Location of the scratch image; None for devices, or for the default one of the disk."""
     devices: tuple[str, ...] = ()
     """Stable names of partitions or disks to erase for the measurement; empty for a scratch image."""
     device_bytes: int = 0
     """Size of the smallest of them."""
-    elsewhere: str = ""
-    """Kernel name of the disk that contains the image, if it is not the chosen disk."""
     recipe: Recipe | None = None
     candidates: tuple[str, ...] = ()
     """Short names."""
-    baseline: str = ""
-    """Reference of the ratios; empty for ext4 if it takes part, else the first."""
-    needs: tuple[str, ...] = ()
     time_limit_s: float | None = None
     """None for that of the recipe."""
-    write_budget_bytes: float | None = None
-    """Write budget; None for the default of the disk, infinite for no limit."""
     age: bool = False
     """Age the candidates if possible."""
 
     @property
+    def directory(self) -> str:
+        """Directory of the scratch image; empty for the default one of the disk."""
+        return self.location.directory if self.location else ""
+
+    @property
     def across(self) -> int:
         """Number of devices that a candidate can span."""
-        return max(len(self.devices), 1)
+        return max(1, len(self.devices))
 
     @property
     def member_bytes(self) -> int:
@@ -70,17 +70,12 @@ class WizardChoices:
     @property
     def written_drive(self) -> Drive | None:
         """The disk to which the run writes; None if that is unknown without a plan."""
-        elsewhere = not self.devices and bool(self.directory or self.elsewhere)
-        return None if elsewhere or len(self.devices) > 1 else self.drive
-
-    @property
-    def can_age(self) -> bool:
-        """Whether candidates are created in a scratch image."""
-        return not self.devices
+        return self.drive if self.across == 1 else None
 
     @property
     def aged(self) -> bool:
-        return self.age and self.can_age
+        """Whether candidates are aged; devices are not."""
+        return self.age and not self.devices
 
     @property
     def budget_s(self) -> float:
@@ -88,10 +83,3 @@ class WizardChoices:
         if self.time_limit_s is not None:
             return self.time_limit_s
         return (self.recipe.minutes * 60 if self.recipe else 600.0) * (AGED_TIMES if self.aged else 1)
-
-    @property
-    def against(self) -> str:
-        """The baseline."""
-        if self.baseline in self.candidates:
-            return self.baseline
-        return "ext4" if "ext4" in self.candidates else next(iter(self.candidates), "")

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from itertools import cycle
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from textual.content import Content
@@ -16,34 +15,24 @@ from fswizard.model.recipe import Recipe
 from fswizard.model.units import binary_text, size_text
 from fswizard.tui.choices import Purpose, WizardChoices
 from fswizard.tui.drawing import Piece, smr_badge, text, verdict_badge
-from fswizard.tui.widgets.partition_bar import COLOURS, by_start
-from fswizard.tui.widgets.table import Column, Row
+from fswizard.tui.widgets.table import Row
 
 if TYPE_CHECKING:
     from fswizard.disks.choice import Offer
     from fswizard.disks.locations import Location
 
 Pairs = list[tuple[Piece, Piece]]
-DEVICE = "device:"
-"""Prefix of the keys of devices' rows, followed by the path."""
 LONG_MODEL = 20
 """Maximum width of a model name in the header of a screen, in cells."""
 SIGN_STYLES = {"✓": "$text-success", "·": "$muted", "✗": "$text-warning"}
 
 
-def drive_columns() -> tuple[Column, ...]:
-    """Columns of `drive_row`."""
-    return (
-        Column(_("Disk")),
-        Column(_("Model"), flexible=True),
-        Column(_("Size"), right=True),
-        Column(_("Kind")),
-        Column(_("Health"), optional=True),
-    )
-
-
 def drive_row(drive: Drive) -> Row:
-    """The row of a disk, for `drive_columns`."""
+    """The row of a disk: name, model, size, kind and health."""
+    names = {"good": p_("health of a disk", "good"), "failing": p_("health of a disk", "failing")}
+    health = names.get(drive.health, "…" if drive.pending else "–")
+    if drive.temperature_c is not None:
+        health = _("{health}, {temperature} °C", health=health, temperature=drive.temperature_c)
     return Row(
         drive.name,
         (
@@ -51,31 +40,25 @@ def drive_row(drive: Drive) -> Row:
             drive.model or _("no model name"),
             size_text(drive.size_bytes),
             smr_badge(drive),
-            (_health(drive), "$text-error bold" if drive.health == "failing" else "$muted"),
+            (health, "$text-error bold" if drive.health == "failing" else "$muted"),
         ),
     )
 
 
-def _health(drive: Drive) -> str:
-    names = {"good": p_("health of a disk", "good"), "failing": p_("health of a disk", "failing")}
-    health = names.get(drive.health, drive.health) or ("…" if drive.pending else "–")
-    if drive.temperature_c is None:
-        return health
-    return _("{health}, {temperature} °C", health=health, temperature=drive.temperature_c)
-
-
 def best_for(purpose: Purpose, drives: Sequence[Drive]) -> Drive | None:
-    """The disk that is most likely meant by a purpose."""
-    if not drives:
-        return None
-    drives = [drive for drive in drives if drive.bus != "loop"] or drives
-    if purpose in ("archive-disk", "smr"):
-        return max(drives, key=lambda d: (d.kind == "hdd", d.smr.kind == "drive-managed", d.bus == "usb", d.size_bytes))
-    return max(drives, key=lambda d: (d.kind in ("ssd", "nvme"), d.kind == "nvme", d.size_bytes))
+    """The disk that is most likely meant by a purpose; None without disks."""
+
+    def suits(drive: Drive) -> tuple[bool, bool, bool, int]:
+        real = drive.bus != "loop"
+        if purpose == "archive-disk":
+            return real, drive.kind == "hdd", drive.smr.kind == "drive-managed", drive.size_bytes
+        return real, drive.kind in ("ssd", "nvme"), drive.kind == "nvme", drive.size_bytes
+
+    return max(drives, key=suits, default=None)
 
 
-def explain(drive: Drive) -> Pairs:
-    """SMR verdict, evidence, advice, and other figures."""
+def about_drive(drive: Drive) -> Pairs:
+    """SMR verdict, evidence, partitions, advice, and other figures."""
     verdict = drive.smr
     badge, note = verdict_badge(verdict, flash=drive.flash), verdict.certainty or _("shingling doesn't apply")
     if verdict.kind == "unknown" and drive.kind == "virtual":
@@ -87,6 +70,10 @@ def explain(drive: Drive) -> Pairs:
     pairs += [_evidence(drive, evidence) for evidence in verdict.evidence]
     if drive.pending:
         pairs.append((("…", "$muted"), (_(drive.pending), "$muted")))
+    for partition in sorted(drive.partitions, key=lambda partition: partition.start_bytes):
+        pairs.append((("■", "$text-primary"), _partition(partition)))
+    if drive.size_bytes and not drive.partitions:
+        pairs.append((("■", "$muted"), (_("empty: no partitions"), "$muted")))
     if verdict.advice:
         pairs.append(("", ""))
         pairs += [(("›", "$text-primary"), _(advice)) for advice in verdict.advice]
@@ -106,26 +93,21 @@ def _evidence(drive: Drive, evidence: Evidence) -> tuple[Piece, Piece]:
     return mark, text(sentence, " ", link)
 
 
-def _figures(drive: Drive) -> Iterator[str]:
+def _figures(drive: Drive) -> list[str]:
+    figures = []
     if drive.bridge:
-        yield p_("disk", "behind {bridge}", bridge=drive.bridge)
+        figures.append(p_("disk", "behind {bridge}", bridge=drive.bridge))
     if drive.rpm:
-        yield _("{speed} rpm", speed=drive.rpm)
+        figures.append(_("{speed} rpm", speed=drive.rpm))
     if drive.serial:
-        yield _("serial number {serial}", serial=drive.serial)
+        figures.append(_("serial number {serial}", serial=drive.serial))
     if drive.power_on_hours:
-        yield _("{hours} h in use", hours=number(f"{drive.power_on_hours:,}"))
+        figures.append(_("{hours} h in use", hours=number(f"{drive.power_on_hours:,}")))
     if drive.written_bytes:
-        yield _("{size} written so far", size=size_text(drive.written_bytes))
+        figures.append(_("{size} written so far", size=size_text(drive.written_bytes)))
     if drive.life_used_percent is not None:
-        yield _("{percent} % of its life used", percent=drive.life_used_percent)
-
-
-def contents(drive: Drive) -> Pairs:
-    """Partitions, in the colours of `PartitionBar`."""
-    if drive.size_bytes and not drive.partitions:
-        return [("", (_("empty: no partitions"), "$muted"))]
-    return [(("■", colour), _partition(each)) for each, colour in zip(by_start(drive), cycle(COLOURS))]
+        figures.append(_("{percent} % of its life used", percent=drive.life_used_percent))
+    return figures
 
 
 def _partition(partition: Partition) -> Content:
@@ -147,12 +129,6 @@ def too_large(recipe: Recipe, location: Location) -> str:
     return _("Too large: there is room for {size} in {directory}.", size=room, directory=location.directory)
 
 
-def several_disks(members: int, size_bytes: int) -> str:
-    """`3 disks of 8 TB or more`, for the size of the smallest."""
-    size = size_text(size_bytes)
-    return n_("{count} disk of {size} or more", "{count} disks of {size} or more", members, size=size)
-
-
 def gone_warning(name: str) -> Content:
     """Shown until the user has seen which row is highlighted instead."""
     message = _("{disk} is not attached any more. Look at what is highlighted now.", disk=name)
@@ -172,18 +148,12 @@ def losses(offer: Offer) -> str:
 
 
 def disk_title(choices: WizardChoices) -> Content:
-    """The chosen disk for the header of a screen, with a warning if the image is elsewhere."""
+    """What is measured on, for the header of a screen."""
     drive = choices.drive
-    if drive is None and choices.across == 1:
-        return Content("")
-    if len(choices.devices) > 1:
-        title = text((several_disks(len(choices.devices), choices.device_bytes), "$muted"))
-    else:
-        assert drive is not None
-        part = next((part.name for part in drive.partitions if part.stable_name in choices.devices), "")
-        model = text((drive.model, "$muted")).truncate(LONG_MODEL, ellipsis=True)
-        title = text((part or drive.name, "bold"), " ", model)
-    if not choices.elsewhere:
-        return title
-    warning = p_("scratch image", "image on {device}", device=choices.elsewhere)
-    return text(title, (f" ! {warning}", "$text-warning"))
+    if choices.across > 1:
+        return text((n_("{count} disk", "{count} disks", choices.across), "$muted"))
+    if drive is None:
+        return text((choices.directory, "bold"))
+    part = next((part.name for part in drive.partitions if part.stable_name in choices.devices), "")
+    model = text((drive.model, "$muted")).truncate(LONG_MODEL, ellipsis=True)
+    return text((part or drive.name, "bold"), " ", model)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -12,30 +11,19 @@ from typing import TYPE_CHECKING, Any
 from fswizard.errors import FswizardError
 from fswizard.language import _
 from fswizard.model.drive import Drive, Partition
-from fswizard.model.estimates import least_image_bytes
 from fswizard.model.filesystem import Candidate
 from fswizard.model.recipe import Recipe
 from fswizard.model.units import size_text
-from fswizard.tui.choices import Purpose, WizardChoices
+from fswizard.tui.candidates import room_bytes
+from fswizard.tui.choices import WizardChoices
 
 if TYPE_CHECKING:
     from fswizard.disks.choice import Offer
     from fswizard.disks.locations import Location
     from fswizard.filesystems import Availability
 
-GIB = 1 << 30
-IMAGE_STEP_BYTES = 256 << 20
 THREAD_NAME = "wizard"
 """Prefix of the names of background threads."""
-
-RECIPES: dict[Purpose, str] = {
-    "archive-disk": "archive-disk",
-    "desktop-ssd": "desktop-ssd",
-    "quick": "quick",
-    "smr": "archive-disk",
-    "own": "quick",
-}
-"""The initial recipe for each purpose."""
 
 
 class DiskFacts:
@@ -69,8 +57,6 @@ class MachineCache:
         self._changed: Callable[[], object] = lambda: None
         self.disks: dict[str, DiskFacts] | None = None
         """By kernel name; None until they are listed."""
-        self.named: dict[str, Location] = {}
-        """Directories that the user entered for a scratch image."""
         self.available: dict[str, Availability] = {}
         """By name of the filesystem or layout."""
         self.availability_known = False
@@ -165,14 +151,6 @@ class MachineCache:
             facts.offers = found
             self._changed()
 
-    def location_for(self, choices: WizardChoices) -> Location | None:
-        """Location of the scratch image for the choices; None for devices, or if unknown."""
-        if choices.devices:
-            return None
-        facts = (self.disks or {}).get(choices.drive.name if choices.drive else "")
-        location = self.named.get(choices.directory) or (facts.location if facts else None)
-        return None if isinstance(location, FswizardError) else location
-
     # Recipes
 
     @cached_property
@@ -181,22 +159,9 @@ class MachineCache:
 
         return recipes.available()
 
-    def recipe_for(self, purpose: Purpose) -> Recipe:
-        """The initial recipe for a purpose."""
-        named = (recipe for recipe in self.recipes if recipe.name == RECIPES[purpose])
-        return next(named, self.recipes[0])
-
-    def usual(self, recipe: Recipe) -> Recipe:
-        """The recipe with its original image."""
-        return next((known for known in self.recipes if known.name == recipe.name), recipe)
-
-    def image_sizes(self, recipe: Recipe) -> tuple[int, ...]:
-        """Selectable sizes in bytes of a scratch image for `recipe`, from its minimum, including its default."""
-        usual = self.usual(recipe)
-        least = least_image_bytes(workload.job for workload in recipe.workloads)
-        least = max(GIB, math.ceil(least / IMAGE_STEP_BYTES) * IMAGE_STEP_BYTES)
-        doubled = (GIB << power for power in range(10))
-        return tuple(sorted({least, max(least, usual.image_bytes), *(size for size in doubled if size > least)}))
+    def recipe(self, name: str) -> Recipe:
+        """A recipe by its name; the first one if it does not exist."""
+        return next((recipe for recipe in self.recipes if recipe.name == name), self.recipes[0])
 
     # Filesystems
 
@@ -217,18 +182,17 @@ class MachineCache:
 
         Empty if it can, or as long as that is unknown.
         """
-        recipe, array = choices.recipe, candidate.on(choices.across).array
-        for name in (candidate.filesystem.name, array.layout.name if array else ""):
+        layout = candidate.array.layout.name if candidate.array else ""
+        for name in (candidate.filesystem.name, layout):
             state = self.available.get(name)
             if state is not None and not state.usable:
                 return f"{_(state.reason)} {_(state.hint)}".rstrip()
-        needed_bytes = recipe.image_bytes if recipe else 0
-        size_bytes = choices.member_bytes
-        room_bytes = array.layout.usable_bytes(choices.across, size_bytes) if array else size_bytes
+        needed_bytes = choices.recipe.image_bytes if choices.recipe else 0
         least_bytes = max(candidate.filesystem.minimum_bytes, needed_bytes)
-        if not 0 < room_bytes < least_bytes:
+        room = room_bytes(candidate, choices.across, choices.member_bytes)
+        if not 0 < room < least_bytes:
             return ""
-        return _("Needs {size}, and there is room for {room}.", size=size_text(least_bytes), room=size_text(room_bytes))
+        return _("Needs {size}, and there is room for {room}.", size=size_text(least_bytes), room=size_text(room))
 
 
 def in_background(function: Callable[..., object], *arguments: Any) -> None:

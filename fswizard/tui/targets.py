@@ -1,9 +1,9 @@
-"""Selectable targets: a scratch image, partitions, whole disks, or several of them. Each is a row of a list."""
+"""Selectable targets: a scratch image, partitions, the whole disk, or several disks. Each is a row of a list."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from textual.content import Content
@@ -13,12 +13,17 @@ from fswizard.filesystems import layouts
 from fswizard.language import _, n_, p_
 from fswizard.model.recipe import Recipe
 from fswizard.model.units import binary_text, size_text
-from fswizard.tui.drawing import Piece, filled, keyed, text
-from fswizard.tui.drives import DEVICE, losing, losses, several_disks, too_large
+from fswizard.tui.drawing import Piece, keyed, text
+from fswizard.tui.drives import losing, losses, too_large
 
 if TYPE_CHECKING:
     from fswizard.disks.choice import Offer
     from fswizard.disks.locations import Location
+
+IMAGE = "image"
+"""Key of the scratch image's row."""
+DEVICE = "device:"
+"""Prefix of the keys of devices' rows, followed by the path."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,90 +37,83 @@ class Target:
     meaning: Piece = ""
     """The consequences of choosing it, or the objection to it, in sentences."""
     usable: bool = True
-    known: bool = True
-    """False while it is being searched for."""
-    elsewhere: str = ""
-    """Name of the disk that is tested instead of the highlighted one."""
+    location: Location | None = None
+    """Where the scratch image goes."""
     offer: Offer | None = None
     """The partition or whole disk."""
 
 
 NOTHING = Target("", "", usable=False)
-IMAGE = "image"
-"""Key of the scratch image."""
 
 
 def image_target(location: Location | FswizardError | None, recipe: Recipe, disk: str) -> Target:
-    """A scratch image at a place, for the disk with the kernel name `disk`."""
-    arrow, size = "bold $text-primary", (f" {binary_text(recipe.image_bytes)} ", "bold")
-    name = filled(_("a scratch image of {size}"), size=text(("◂", arrow), size, ("▸", arrow)))
+    """A scratch image at a location, for the highlighted disk with the kernel name `disk`."""
+    name = _("a scratch image of {size}", size=binary_text(recipe.image_bytes))
     if location is None:
-        return Target(IMAGE, name, (_("looking for free space …"), "$muted"), known=False)
+        meaning = keyed(_("Looking for free space … `d` names a directory instead."))
+        return Target(IMAGE, name, (_("looking for free space …"), "$muted"), meaning, usable=False)
     if isinstance(location, FswizardError):
-        summary = (f"✗ {_(location.message)}", "$muted")
-        return Target(IMAGE, (name.plain, "$muted"), summary, failure(location), usable=False)
-    lost = text(filled(p_("scratch image", "in {directory}"), directory=location.directory), ": ", _nothing_lost())
-    message = _("A scratch image in {directory}, removed afterwards: nothing is lost.", directory=location.directory)
-    target = Target(IMAGE, name, lost, text(message))
+        return _refused(IMAGE, name, _(location.message), failure(location))
+    nothing_lost = (_("nothing is lost"), "$text-success")
+    summary = text(p_("scratch image", "in {directory}", directory=location.directory), ": ", nothing_lost)
     if short := too_large(recipe, location):
-        smaller = _("`←` makes the image smaller, `d` names another directory.")
-        return replace(target, meaning=refusal(f"{short} {smaller}"), usable=False)
-    if location.remark or (disk and location.drive != disk):
-        other = location.drive or location.directory
-        warning = _("It goes onto {other}, so {other} is tested, not {disk}", other=other, disk=disk)
-        on_other = f"! {p_('scratch image', 'image on {device}', device=other)} "
-        target = replace(
-            target,
-            summary=text((on_other, "$text-warning"), lost),
-            meaning=text((f"! {_(location.remark) or warning}", "$text-warning")),
-            elsewhere=other,
+        objection = refusal(f"{short} {_('Free some, or name another directory: `d`.')}")
+        return Target(IMAGE, name, summary, objection, usable=False)
+    meaning = text(
+        _("A scratch image in {directory}, removed afterwards: nothing is lost.", directory=location.directory)
+    )
+    if disk and location.drive != disk:
+        other = _(
+            "{directory} is not on {disk}, or not on it alone. You test what is below that directory.",
+            directory=location.directory,
+            disk=disk,
         )
-    return target
+        meaning = text((f"! {other}", "$text-warning"))
+    return Target(IMAGE, name, summary, meaning, location=location)
 
 
-def device_targets(
-    offers: Sequence[Offer], needed_bytes: int, ticked: Sequence[str], ticked_bytes: int
-) -> Iterator[Target]:
-    """Partitions and the whole disk. A device in `ticked` (stable names) stands for an array of all ticked devices."""
-    for offer in offers:
-        key, size = DEVICE + offer.path, size_text(offer.size_bytes)
-        name = _("the partition {name}, {size}", name=offer.name, size=size)
-        if offer.whole:
-            name = _("the whole disk {name}, {size}", name=offer.name, size=size)
-        if offer.refused is not None:
-            reason = (f"✗ {_(offer.refused.message)}", "$muted")
-            yield Target(key, (name, "$muted"), reason, failure(offer.refused), usable=False)
-        elif offer.size_bytes < needed_bytes:
-            room = binary_text(offer.size_bytes)
-            message = _("It needs {size}, and there are {room}.", size=binary_text(needed_bytes), room=room)
-            yield Target(key, (name, "$muted"), (f"✗ {message}", "$muted"), refusal(message), usable=False)
-        elif offer.path in ticked and len(ticked) == 1:
-            message = _("An array needs two disks: tick another, or untick this one.")
-            yield Target(key, name, losing(offer), refusal(message), usable=False, offer=offer)
-        elif offer.path in ticked:
-            disks = several_disks(len(ticked), ticked_bytes)
-            loss = _("{disks} are formatted for the test and left empty; you confirm each in the review.", disks=disks)
-            count = n_("{count} disk", "{count} disks", len(ticked))
-            names = [_(layout.title) for layout in layouts().values() if layout.fits(len(ticked))]
-            fitting = f"{', '.join(names) or _('no layout')}. "
-            meaning = text(("⚠ ", "bold $text-error"), f"{loss} ", (f"{count}: ", "bold"), fitting)
-            yield Target(key, name, losing(offer), meaning, offer=offer)
-        else:
-            then = _("It is formatted for the test and left empty; you confirm that in the review.")
-            meaning = text((f"⚠ {_('You would lose:')} ", "bold $text-error"), f"{losses(offer)}. {then}")
-            if offer.empty:
-                nothing = (_("Nothing was found on {device}:", device=offer.name) + " ", "bold $text-success")
-                meaning = text(nothing, f"{_('nothing is lost.')} {then}")
-            yield Target(key, name, losing(offer), meaning, offer=offer)
+def device_target(offer: Offer, needed_bytes: int, ticked: Sequence[str]) -> Target:
+    """A partition or a whole disk; if it is in `ticked` (stable names), it stands for an array of all of them."""
+    key, size = DEVICE + offer.path, size_text(offer.size_bytes)
+    name = _("the partition {name}, {size}", name=offer.name, size=size)
+    if offer.whole:
+        name = _("the whole disk {name}, {size}", name=offer.name, size=size)
+    if offer.refused is not None:
+        return _refused(key, name, _(offer.refused.message), failure(offer.refused))
+    if offer.size_bytes < needed_bytes:
+        room = binary_text(offer.size_bytes)
+        message = _("It needs {size}, and there are {room}.", size=binary_text(needed_bytes), room=room)
+        return _refused(key, name, message, refusal(message))
+    count = len(ticked)
+    if offer.path in ticked and count == 1:
+        meaning = refusal(_("An array needs two disks: tick another, or untick this one."))
+        return Target(key, name, losing(offer), meaning, usable=False, offer=offer)
+    then = _("It is formatted for the test and left empty; you confirm that in the review.")
+    if offer.path in ticked:
+        disks = n_("{count} disk", "{count} disks", count)
+        fitting = ", ".join(_(layout.title) for layout in layouts().values() if layout.fits(count))
+        then = _("All are formatted for the test and left empty; you confirm each in the review.")
+        meaning = text(("⚠ ", "bold $text-error"), (f"{disks}: ", "bold"), f"{fitting or _('no layout')}. {then}")
+    elif offer.empty:
+        nothing = (_("Nothing was found on {device}:", device=offer.name) + " ", "bold $text-success")
+        meaning = text(nothing, f"{_('nothing is lost.')} {then}")
+    else:
+        meaning = text((f"⚠ {_('You would lose:')} ", "bold $text-error"), f"{losses(offer)}. {then}")
+    return Target(key, name, losing(offer), meaning, offer=offer)
 
 
 def gone(key: str, *, known: bool) -> Target:
     """A chosen device that is no longer among those of its disk, or not yet `known` to be."""
-    name = (key.rpartition("/")[2], "$muted")
+    name = key.rpartition("/")[2]
     if not known:
-        return Target(key, name, (_("checking it …"), "$muted"), known=False)
+        checking = (_("checking it …"), "$muted")
+        return Target(key, (name, "$muted"), checking, text(checking), usable=False)
     problem = refusal(_("That partition or disk can't be used any more. Choose again, or rescan: `r`."))
-    return Target(key, name, (f"✗ {_('It is gone.')}", "$muted"), problem, usable=False)
+    return _refused(key, name, _("It is gone."), problem)
+
+
+def _refused(key: str, name: str, message: str, objection: Content) -> Target:
+    return Target(key, (name, "$muted"), (f"✗ {message}", "$muted"), objection, usable=False)
 
 
 def refusal(message: str) -> Content:
@@ -127,7 +125,3 @@ def failure(error: FswizardError) -> Content:
     """An error with its hint."""
     hint = _(error.hint_without_switches)
     return text(("✗ ", "bold $text-error"), (_(error.message), "$text-error"), f" {hint}".rstrip())
-
-
-def _nothing_lost() -> Content:
-    return text((_("nothing is lost"), "$text-success"))

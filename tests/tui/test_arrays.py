@@ -7,10 +7,8 @@ from typing import Any
 import pytest
 from textual.pilot import Pilot
 
-from fswizard.filesystems import layout_candidates, parse_candidate
-from fswizard.tui.candidates import best_first, short_name
-from fswizard.tui.drives import DEVICE
-from tests.fakes.wizard import ARCHIVE, NEW, OLD, RECIPES, SSD, TWIN, FakeMachine
+from fswizard.tui.targets import DEVICE
+from tests.fakes.wizard import ARCHIVE, NEW, OLD, SSD, TWIN, FakeMachine
 from tests.tui.driving import at, at_step, box, footer, rows, settled, shows, until, wizard
 
 PAIR = (NEW.stable_name, TWIN.stable_name)
@@ -105,21 +103,16 @@ async def test_layouts_are_proposed_with_options_of_both_until_another_target_is
             rows(pilot, "#options").highlight(token)
             await pilot.press("space")
         await shows(pilot, "md:raid1,bitmap=none+ext4:noatime")
+        await at_step(pilot, "filesystems", "enter")
+        rows(pilot, "#candidates").highlight("btrfs:raid1")
+        await pilot.press("o")
+        rows(pilot, "#options").highlight("noatime")
+        await shows(pilot, "btrfs:raid1,noatime", "space")
         await at_step(pilot, "drive", "enter", "escape")
         await settled(pilot)
-        rows(pilot, "#targets").highlight("image")
+        rows(pilot, "#drives").highlight("sdb")
+        await settled(pilot)
         await at_step(pilot, "filesystems", "enter")
         await settled(pilot)
         assert wizard(pilot).choices.across == 1
         assert not any("md:" in name for name in wizard(pilot).choices.candidates)
-
-
-def test_what_is_proposed_leaves_the_most_room_of_each_maker() -> None:
-    candidates = [parse_candidate(name) for name in layout_candidates(RECIPES[0].array_candidates, 3)]
-    assert best_first(candidates, 3, 10**9) == ["ext4", "md:raid5+ext4", "zfs:raidz", "btrfs:raid1"]
-
-
-def test_a_layout_that_is_a_filesystem_itself_has_a_short_name_as_it_is_typed() -> None:
-    name = "zfs:raidz2"
-    candidate = parse_candidate(name)
-    assert short_name(candidate.filesystem.name, candidate.array.name.split(","), candidate.mount_options) == name

@@ -16,8 +16,8 @@ from fswizard.disks import choice, rights
 from fswizard.disks.rights import missing
 from fswizard.model.drive import Drive
 from fswizard.tui.app import FswizardApp
-from fswizard.tui.drives import DEVICE
 from fswizard.tui.machine import MachineCache
+from fswizard.tui.targets import DEVICE, IMAGE
 from tests.fakes.desktop import mounted, twin
 from tests.fakes.wizard import ARCHIVE, NEW, OLD, SSD, FakeMachine, app
 from tests.tui.driving import (
@@ -102,14 +102,9 @@ async def test_a_new_disk_is_measured_on_itself_by_enter_alone_after_its_serial_
 
 async def test_enter_takes_nothing_until_it_is_known_whether_a_disk_is_empty(monkeypatch: pytest.MonkeyPatch) -> None:
     let_go = held(monkeypatch, choice, "offers")
-
-    def placed() -> bool:
-        disks = wizard(pilot).machine.disks or {}
-        return NEW.name in disks and disks[NEW.name].location is not None
-
     async with app("drive", FakeMachine(drives=(NEW, SSD)), drive=NEW).run_test() as pilot:
-        await until(pilot, placed, "where an image would go")
-        await shows(pilot, "Looking for free space", "enter")
+        await shows(pilot, "There is no mounted filesystem", "enter")
+        await at_step(pilot, "drive")
         let_go.set()
         await proposed(pilot, ON_ITSELF)
         await at_step(pilot, "drive")
@@ -117,17 +112,11 @@ async def test_enter_takes_nothing_until_it_is_known_whether_a_disk_is_empty(mon
         assert wizard(pilot).choices.devices == (NEW.stable_name,)
 
 
-async def test_on_another_disk_than_the_highlighted_one_enter_measures_only_after_an_amber_line() -> None:
+async def test_a_disk_on_which_nothing_is_mounted_takes_no_image_and_says_why_also_on_a_low_terminal() -> None:
     async with on_new_disk(size=(60, 15)) as pilot:
-        await to_the_targets(pilot, "image")
-        remark = pilot.app.screen.query_one("#remark")
-        assert remark.display
-        assert str(remark.render()).startswith("! ")
-        await at_step(pilot, "filesystems", "enter")
-        assert wizard(pilot).choices.elsewhere == "sdb"
-        wizard(pilot).visit("drive")
+        await to_the_targets(pilot, IMAGE)
+        await shows(pilot, "✗ There is no mounted filesystem on sde", "enter")
         await at_step(pilot, "drive")
-        await proposed(pilot, "image")
 
 
 async def test_enter_alone_never_erases_anything() -> None:
@@ -192,7 +181,7 @@ async def test_what_would_be_lost_stands_on_the_way_and_on_the_review() -> None:
 
 async def test_where_something_is_on_a_disk_the_image_is_proposed_and_what_is_in_use_is_not_taken() -> None:
     async with at("drive", FakeMachine(drives=(OLD, ARCHIVE)), drive=OLD) as pilot:
-        assert target(pilot) == "image"
+        assert target(pilot) == IMAGE
         rows(pilot, "#drives").highlight("sdb")
         await to_the_targets(pilot, DEVICE + "/dev/sdb1")
         await shows(pilot, "✗ sdb1 is mounted on /mnt/archive. Unmount it first: umount /mnt/archive")
@@ -215,11 +204,11 @@ async def test_enter_right_after_another_disk_is_highlighted_never_takes_a_devic
 async def test_the_highlight_stays_where_it_was_moved_when_a_late_answer_comes_at_once() -> None:
     async with on_new_disk() as pilot:
         assert target(pilot) == ON_ITSELF
-        rows(pilot, "#targets").highlight("image")
+        rows(pilot, "#targets").highlight(IMAGE)
         pilot.app.screen._refill()
         pilot.app.screen.action_forward()
-        await at_step(pilot, "filesystems")
-        assert wizard(pilot).choices.devices == ()
+        await at_step(pilot, "drive")
+        assert target(pilot) == IMAGE
 
 
 async def test_a_disk_that_is_mounted_meanwhile_is_refused_and_nothing_takes_its_place() -> None:
@@ -246,8 +235,7 @@ async def test_a_disk_that_goes_away_is_never_replaced_by_a_scratch_image_unaske
         await pilot.press("enter")
         await pilot.pause()
         await at_step(pilot, "drive")
-        await to_the_targets(pilot, "image")
-        await at_step(pilot, "filesystems", "enter")
+        assert wizard(pilot).choices.devices == ()
 
 
 async def test_another_disk_that_is_highlighted_as_one_is_unplugged_is_not_taken_before_that_was_seen() -> None:
@@ -325,9 +313,11 @@ async def test_the_next_disk_has_its_own_targets_where_a_directory_was_named_bef
     async with at("drive", FakeMachine(drives=(ARCHIVE, NEW, OLD)), drive=NEW) as pilot:
         await pilot.press("d", *"/mnt/archive", "enter")
         await settled(pilot)
-        await to_the_targets(pilot, ON_ITSELF)
-        await pilot.press("shift+tab", "down")
+        assert rows(pilot, "#drives").key == ARCHIVE.name
+        await pilot.press("down")
+        await proposed(pilot, ON_ITSELF)
+        await pilot.press("down")
         await settled(pilot)
         assert rows(pilot, "#drives").key == OLD.name
-        assert target(pilot) == "image"
+        assert target(pilot) == IMAGE
         assert ON_ITSELF not in rows(pilot, "#targets").keys

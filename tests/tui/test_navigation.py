@@ -68,23 +68,40 @@ async def test_a_directory_is_named_and_what_was_wrong_with_it_goes_with_the_box
         assert "nowhere" not in str(pilot.app.screen.query_one("#remark").render())
         await pilot.press("d")
         directory.value = "/mnt/archive"
-        await shows(pilot, "A scratch image in /mnt/archive, removed afterwards: nothing is lost.", "enter")
+        await shows(pilot, "A scratch image in /mnt/archive", "enter")
         await at_step(pilot, "filesystems", "enter")
+        await shows(pilot, "/mnt/archive")
 
 
-async def test_the_size_of_the_image_is_chosen_and_goes_into_the_plan_unless_it_does_not_fit() -> None:
+async def test_a_directory_on_another_disk_leads_to_that_disk() -> None:
+    async with at("drive", FakeMachine(drives=(BRIDGED, SSD)), drive=BRIDGED) as pilot:
+        await shows(pilot, "✗ There is no mounted filesystem on sdc", "enter")
+        await shows(pilot, "A scratch image in /home/ada", "d", *"/home/ada", "enter")
+        assert rows(pilot, "#drives").key == "nvme0n1"
+        await at_step(pilot, "filesystems", "enter")
+        choices = wizard(pilot).choices
+        assert (choices.drive.name, choices.directory) == ("nvme0n1", "/home/ada")
+        await at_step(pilot, "drive", "escape")
+        await shows(pilot, "A scratch image in /home/ada")
+
+
+async def test_an_image_too_large_for_the_disk_is_refused_where_it_is_chosen() -> None:
     async with at("drive") as pilot:
-        facts = wizard(pilot).machine.disks["sdb"]
-        facts.location = replace(location(ARCHIVE), image_room_bytes=7 << 30)
-        await shows(pilot, "Too large: there is room for 5.45 GiB", "tab", "right", "enter")
+        wizard(pilot).machine.disks["sdb"].location = replace(location(ARCHIVE), image_room_bytes=5 << 30)
+        pilot.app.screen._refill()
+        await shows(pilot, "Too large: there is room for", "enter")
         await at_step(pilot, "drive")
-        facts.location = location(ARCHIVE)
-        await pilot.press("left", "right")
-        for step in ("filesystems", "workloads", "review"):
-            await at_step(pilot, step, "enter")
-            await settled(pilot)
-        assert wizard(pilot).choices.member_bytes == 8 << 30
-        await shows(pilot, "8 GiB")
+
+
+async def test_an_image_of_which_the_disk_is_unknown_is_told_in_amber() -> None:
+    async with at("drive", FakeMachine(drives=(SSD, ARCHIVE)), drive=ARCHIVE) as pilot:
+        wizard(pilot).machine.disks["sdb"].location = replace(location(ARCHIVE), drive="")
+        pilot.app.screen._refill()
+        await shows(pilot, "! /mnt/archive is not on sdb, or not on it alone.")
+        await at_step(pilot, "filesystems", "enter")
+        choices = wizard(pilot).choices
+        assert (choices.drive, choices.directory) == (None, "/mnt/archive")
+        await shows(pilot, "/mnt/archive")
 
 
 async def test_without_root_nothing_is_chosen_that_needs_it(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -92,28 +109,6 @@ async def test_without_root_nothing_is_chosen_that_needs_it(monkeypatch: pytest.
     async with at("drive") as pilot:
         await shows(pilot, "Formatting and mounting need root", "enter")
         await at_step(pilot, "drive")
-
-
-async def test_an_image_on_another_disk_is_told_in_amber_wherever_the_disk_stands() -> None:
-    async with at("drive", FakeMachine(drives=(BRIDGED, SSD)), drive=BRIDGED) as pilot:
-        await shows(pilot, "! There is no mounted filesystem on sdc")
-        for step in ("filesystems", "workloads", "review"):
-            await at_step(pilot, step, "enter")
-            await settled(pilot)
-            if step != "workloads":
-                await shows(pilot, "! image on sdb")
-        wizard(pilot).visit("drive")
-        await settled(pilot)
-        await shows(pilot, "! It goes onto nvme0n1, so nvme0n1 is", "d", *"/home/ada", "enter")
-
-
-async def test_more_writes_than_allowed_are_refused_where_the_cap_is_chosen() -> None:
-    async with at("workloads", drive=SSD) as pilot:
-        await pilot.press(*["w"] * 5)
-        assert wizard(pilot).choices.write_budget_bytes == 5e9
-        await shows(pilot, "One round writes about")
-        await at_step(pilot, "workloads", "enter")
-        await at_step(pilot, "review", "w", "w", "w", "enter")
 
 
 async def test_a_run_that_is_to_be_resumed_is_forgotten_once_another_step_is_visited() -> None:

@@ -22,7 +22,6 @@ from fswizard.tui.monitor import RunMonitor
 from fswizard.tui.screens.run import RunScreen
 from tests.fakes.wizard import (
     ARCHIVE,
-    BRIDGED,
     HOSTILE,
     SSD,
     FakeMachine,
@@ -110,16 +109,13 @@ async def test_an_early_enter_takes_what_can_be_made_and_is_forgotten_once_a_win
         assert wizard(pilot).choices.candidates == ("ext4",)
 
 
-async def test_somebody_in_a_hurry_reads_first_that_another_disk_is_tested(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_enter_takes_no_image_before_its_place_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
     let_go = held(monkeypatch, locations, "location")
-    async with app("drive", FakeMachine(drives=(BRIDGED, SSD)), drive=BRIDGED).run_test() as pilot:
-        await shows(pilot, "ooking for free space")
+    async with app("drive", FakeMachine(drives=(ARCHIVE, SSD))).run_test() as pilot:
         await shows(pilot, "names a directory instead", "enter")
-        let_go.set()
-        await shows(pilot, "! There is no mounted filesystem on sdc")
         await at_step(pilot, "drive")
-        await at_step(pilot, "filesystems", "enter")
-        assert wizard(pilot).choices.elsewhere, "it is known that the image would lie on another disk"
+        let_go.set()
+        await shows(pilot, "A scratch image in ")
 
 
 async def test_disks_come_and_go_and_a_smartctl_that_fails_is_told_beside_its_disk(

@@ -26,7 +26,6 @@ from tests.tui.driving import (
     STEPS,
     at,
     at_step,
-    box,
     click_key,
     footer,
     held,
@@ -114,7 +113,7 @@ async def test_the_mouse_alone_gets_to_a_run() -> None:
         await until(pilot, lambda: machine.sessions[0].left, "clean-up")
 
 
-async def test_candidates_options_needs_and_own_ones_are_chosen_by_keyboard() -> None:
+async def test_candidates_and_options_are_chosen_by_keyboard() -> None:
     async with at("filesystems", candidates=("ext4", "xfs")) as pilot:
         await pilot.press("down", "space")
         assert wizard(pilot).choices.candidates == ("ext4",)
@@ -125,30 +124,6 @@ async def test_candidates_options_needs_and_own_ones_are_chosen_by_keyboard() ->
         await shows(pilot, "unsafe: a crash")
         await at_step(pilot, "filesystems", "enter")
         assert wizard(pilot).choices.candidates == ("ext4", "ext4:relatime")
-        await pilot.press("a", *"btrfs:", *"compress=zstd:1", "enter")
-        await until(pilot, lambda: "btrfs:compress=zstd:1" in wizard(pilot).choices.candidates, "what was typed")
-        candidates = rows(pilot, "#candidates")
-        typed = candidates.key
-        candidates.highlight("xfs")
-        await shows(pilot, "xfs isn't ticked yet", "b")
-        candidates.highlight(typed)
-        await pilot.press("b")
-        assert wizard(pilot).choices.against == "btrfs:compress=zstd:1"
-        await pilot.press("m", "space", "enter")
-        assert wizard(pilot).choices.needs == ("checksums",)
-        await shows(pilot, "2 without what you must")
-
-
-async def test_a_must_have_that_nobody_meets_is_told_at_once_and_cannot_be_passed() -> None:
-    async with at("filesystems", candidates=("ext4", "xfs")) as pilot:
-        await shows(pilot, "✗ None of them has checksums.", "m", "space", "enter")
-        await at_step(pilot, "filesystems", "enter")
-        signs = [rows(pilot, "#candidates").get_row(name)[2].plain for name in ("xfs", "btrfs")]
-        assert signs == ["✗", "✓"], "what is required is a column"
-        await pilot.press("m", "space", "escape")
-        assert wizard(pilot).choices.needs == ()
-        await until(pilot, lambda: rows(pilot, "#candidates").has_focus, "the list")
-        await at_step(pilot, "workloads", "enter")
 
 
 def test_what_is_too_large_for_a_disk_is_no_candidate() -> None:
@@ -159,11 +134,8 @@ def test_what_is_too_large_for_a_disk_is_no_candidate() -> None:
     assert problems[0] == "" and "and there is room for 67.1 MB" in problems[1]
 
 
-async def test_what_does_not_exist_or_cannot_be_made_is_no_candidate_and_without_one_it_does_not_go_on() -> None:
+async def test_what_cannot_be_made_is_no_candidate_and_without_one_it_does_not_go_on() -> None:
     async with at("filesystems", candidates=("ext4",)) as pilot:
-        await shows(pilot, "Did you mean xfs?", "a", *"xsf", "enter")
-        await pilot.press("escape")
-        await until(pilot, lambda: not box(pilot, "#own").display, "the box to close")
         await pilot.press("space")
         rows(pilot, "#candidates").highlight("f2fs")
         await shows(pilot, "Tick at least one candidate", "space", "enter")

@@ -251,13 +251,12 @@ class StepScreen(WizardScreen[None]):
         self.problem = None
         return plan
 
-    def say_estimate(self, count: int, plan: Plan, warning: str, good: str = "") -> None:
-        """Show the number of candidates, the cost of the run, a `warning`, and a `good` fact."""
+    def say_estimate(self, count: int, plan: Plan, warning: str = "") -> None:
+        """Show the number of candidates, the cost of the run, and a `warning`."""
         from fswizard.report.writes import budget_text
 
         candidates = n_("{count} candidate", "{count} candidates", count)
-        takes = f" · {budget_text(plan)}" + (f" · {good}" if good else "")
-        self.say((candidates, "bold"), takes, (warning, "$text-warning"))
+        self.say((candidates, "bold"), f" · {budget_text(plan)}", (warning, "$text-warning"))
 
     def action_forward(self) -> None:
         if self.problem is None:

@@ -3,25 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar
 
 from textual import getters, on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Vertical, VerticalScroll
+from textual.containers import VerticalScroll
 from textual.widgets import DataTable
 
-from fswizard.language import _, p_
+from fswizard.errors import FswizardError
+from fswizard.language import N_, _
 from fswizard.model.recipe import Recipe
-from fswizard.tui.choices import next_value
 from fswizard.tui.drawing import keyed
-from fswizard.tui.drives import DEVICE, best_for, contents, drive_columns, drive_row, explain, gone_warning
+from fswizard.tui.drives import about_drive, best_for, drive_row, gone_warning
 from fswizard.tui.machine import DiskFacts
 from fswizard.tui.screens.base import NO_ROOT, ROOT, StepScreen, TextBox, WithBox
-from fswizard.tui.targets import IMAGE, NOTHING, Target, device_targets, gone, image_target, refusal
-from fswizard.tui.widgets.partition_bar import PartitionBar
+from fswizard.tui.targets import DEVICE, IMAGE, NOTHING, Target, device_target, gone, image_target, refusal
 from fswizard.tui.widgets.table import Column, Facts, Row, Table
 
 if TYPE_CHECKING:
@@ -37,21 +35,20 @@ class DriveScreen(WithBox[None], StepScreen):
 
     CSS_PATH = "drive.tcss"
     LIST = "#drives"
+    QUESTION = N_("Which disk do you want to test?")
     HELP = _(
         "The list shows every disk and whether it is shingled (SMR). Shingled disks write slowly once their cache is "
         "full. The evidence stands beside the verdict, so you can check it.\n\n"
         "The test runs in a scratch image: a large file on a filesystem of that disk, removed afterwards. Nothing is "
-        "lost. Left and right change its size. If nothing on the disk is mounted and writable, mount something, or "
-        "name a directory (d); if that is on another disk, you test that one, and an amber line says so.\n\n"
+        "lost. If nothing on the disk is mounted and writable, mount something. d names the directory to put the image "
+        "into; the disk below that directory is tested.\n\n"
         "You can also test a partition or the whole disk, which is more exact and erases it: tab goes to that list. "
         "Enter takes the highlighted line; on a new, empty disk that is the disk itself. What is in use can't be "
         "chosen; the reason stands above. Nothing is erased before you type the disk's serial number in the review.\n\n"
         "RAID, mirrors and raidz are compared over several disks, which are erased: tick one on each disk with space."
     )
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("tab", "app.focus_next", _("measure on")),
-        Binding("left", "change(-1)", _("change"), show=False),
-        Binding("right", "change(1)", _("change"), show=False),
+        Binding("tab", "app.focus_next", _("target")),
         Binding("d", "directory", _("directory")),
         Binding("r", "rescan", _("rescan"), show=False),
     ]
@@ -70,21 +67,20 @@ class DriveScreen(WithBox[None], StepScreen):
     drives = getters.query_one("#drives", Table)
     target_list = getters.query_one("#targets", Table)
 
-    def question(self) -> str:
-        return _("Is this disk shingled?") if self.choices.purpose == "smr" else _("Which disk do you want to test?")
-
     def body(self) -> ComposeResult:
         yield TextBox(id="directory")
-        yield Table(*drive_columns(), id="drives")
-        yield Table(Column(_("Measure on"), flexible=True, least=30), Column(flexible=True), ticks=True, id="targets")
-        with VerticalScroll(id="panels", can_focus=False):
-            with VerticalScroll(classes="details", can_focus=False) as details:
-                details.border_title = _("About this disk")
-                yield Facts(id="verdict")
-            with VerticalScroll(classes="details", can_focus=False, id="on-it") as on_it, Vertical():
-                on_it.border_title = p_("contents of a disk", "On it")
-                yield PartitionBar()
-                yield Facts(id="contents")
+        yield Table(
+            Column(_("Disk")),
+            Column(_("Model"), flexible=True),
+            Column(_("Size"), right=True),
+            Column(_("Kind")),
+            Column(_("Health"), optional=True),
+            id="drives",
+        )
+        yield Table(Column(_("Measure on")), Column(flexible=True), ticks=True, id="targets")
+        with VerticalScroll(classes="details", can_focus=False) as details:
+            details.border_title = _("About this disk")
+            yield Facts(id="about")
 
     def on_mount(self) -> None:
         from fswizard.disks.way import image_rights
@@ -96,7 +92,7 @@ class DriveScreen(WithBox[None], StepScreen):
         """Stable names of devices for an array."""
         if choices.devices:
             self._wanted = DEVICE + choices.devices[0]
-        elif choices.directory or choices.elsewhere:
+        elif choices.location:
             self._wanted = IMAGE
         self._stopped = machine.watch(partial(self.call_in_app, self._refill))
         if machine.disks is None:
@@ -114,7 +110,8 @@ class DriveScreen(WithBox[None], StepScreen):
         self._refill()
 
     def action_rescan(self) -> None:
-        """Query all disks again."""
+        """Query all disks again, and forget the chosen location, whose free space is that of before."""
+        self.wizard.choose(location=None)
         self.wizard.machine.ask_again()
 
     @property
@@ -154,13 +151,9 @@ class DriveScreen(WithBox[None], StepScreen):
 
     def _show_disk(self) -> None:
         if self.drives.key != self._disk:
-            self._disk, self._target = self.drives.key, NOTHING
-            self._wanted = IMAGE if self.choices.directory else ""
+            self._disk, self._target, self._wanted = self.drives.key, NOTHING, ""
         facts = self._facts
-        drive = facts.drive if facts else None
-        self.query_one(PartitionBar).drive = drive
-        self.query_one("#verdict", Facts).show(explain(drive) if drive else ())
-        self.query_one("#contents", Facts).show(contents(drive) if drive else ())
+        self.query_one("#about", Facts).show(about_drive(facts.drive) if facts else ())
         if facts is not None:
             self.wizard.machine.ask_for_offers(facts)
         self._show_targets()
@@ -169,17 +162,23 @@ class DriveScreen(WithBox[None], StepScreen):
 
     def _show_targets(self) -> None:
         """List the targets, and highlight the one that Enter selects."""
-        targets = {target.key: target for target in self._possible_targets()}
+        facts, image_bytes = self._facts, self._recipe.image_bytes
+        offers = facts.offers if facts else None
+        location = self._location(facts)
+        targets: dict[str, Target] = {}
+        if facts is not None or location is not None:
+            targets[IMAGE] = image_target(location, self._recipe, self._disk)
+        proposed = IMAGE
+        for offer in offers or ():
+            target = device_target(offer, image_bytes, self._ticked)
+            targets[target.key] = target
+            if offer.path in self._ticked or (target.usable and offer.whole and offer.empty):
+                proposed = target.key  # a disk on which nothing is, or the array that was begun
         key = self._target.key
         if key.startswith(DEVICE) and (key not in targets or not targets[key].usable):
             self._wanted = key  # no other target takes its place unasked
         if self._disk and self._wanted.startswith(DEVICE) and self._wanted not in targets:
-            targets[self._wanted] = gone(self._wanted, known=self._facts is not None and self._facts.offers is not None)
-        proposed = IMAGE
-        for target in targets.values():
-            offer = target.offer
-            if offer and (offer.path in self._ticked or (target.usable and offer.whole and offer.empty)):
-                proposed = target.key  # a disk on which nothing is, or the array that was begun
+            targets[self._wanted] = gone(self._wanted, known=offers is not None)
         self._targets = targets
         self._target = targets.get(self._wanted or proposed, NOTHING)
         rows = []
@@ -190,16 +189,12 @@ class DriveScreen(WithBox[None], StepScreen):
         self.target_list.highlight(self._target.key)
         self.say_usual()
 
-    def _possible_targets(self) -> list[Target]:
-        facts, recipe, machine = self._facts, self._recipe, self.wizard.machine
-        location = machine.named.get(self.choices.directory) or (facts.location if facts else None)
-        if facts is None and location is None:
-            return []
-        offers = (facts.offers if facts else None) or ()
-        return [
-            image_target(location, recipe, self._disk),
-            *device_targets(offers, recipe.image_bytes, self._ticked, self._smallest_bytes(self._ticked)),
-        ]
+    def _location(self, facts: DiskFacts | None) -> Location | FswizardError | None:
+        """Where the image for the highlighted disk goes; None if that is not known yet."""
+        chosen = self.choices.location
+        if chosen and (chosen.drive == self._disk or chosen.drive not in (self.wizard.machine.disks or {})):
+            return chosen
+        return facts.location if facts else None
 
     def _smallest_bytes(self, paths: Sequence[str]) -> int:
         """Size of the smallest of these devices."""
@@ -246,19 +241,7 @@ class DriveScreen(WithBox[None], StepScreen):
         else:
             self.say(self._target.meaning)
 
-    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        if action == "change":
-            return self._target.key == IMAGE
-        return super().check_action(action, parameters)
-
-    def action_change(self, direction: int) -> None:
-        """Change the size of the scratch image."""
-        sizes = tuple(map(float, self.wizard.machine.image_sizes(self._recipe)))
-        size_bytes = int(next_value(sizes, self._recipe.image_bytes, direction))
-        self.wizard.choose(recipe=replace(self._recipe, image_bytes=size_bytes))
-        self._refill()
-
-    # Other ways
+    # Other directories
 
     def action_directory(self) -> None:
         self.open_box(_("directory to put the scratch image into, such as ~/scratch"), self.choices.directory)
@@ -269,13 +252,15 @@ class DriveScreen(WithBox[None], StepScreen):
 
             self.ask(lambda: named_location(typed), self._use_directory, group="type")
         else:  # back to the place that is proposed
-            self.wizard.choose(directory="")
+            self.wizard.choose(location=None)
             self._refill()
             self.close_box()
 
     def _use_directory(self, location: Location) -> None:
-        self.wizard.machine.named[location.directory] = location
-        self.wizard.choose(directory=location.directory, devices=())
+        """Put the image there, and highlight the disk below it."""
+        self.wizard.choose(location=location, devices=())
+        self.drives.highlight(location.drive)
+        self._show_disk()
         self._wanted = IMAGE
         self._refill()
         self.close_box()
@@ -286,34 +271,31 @@ class DriveScreen(WithBox[None], StepScreen):
     def action_forward(self) -> None:
         self._choose_target()  # a key may come before the message that another row is highlighted
         self._disk_highlighted()
-        target = self._target
-        sure = self._wanted or not target.elsewhere or (self._facts and self._facts.offers is not None)
         if self._gone:
             self._gone = ""  # it was read that something else is highlighted
             self.say_usual()
-        elif self._no_root or not target.usable:
+        elif self._no_root or not self._target.usable:
             self.say_usual()
-        elif not target.known or not sure:
-            self.say(keyed(_("Looking for free space … `d` names a directory instead.")))
         else:
-            self._take(target)
+            self._take(self._target)
 
     def _take(self, target: Target) -> None:
         before, facts = self.choices, self._facts
-        drive, directory, devices = facts.drive if facts else None, before.directory, tuple[str, ...]()
-        if target.key.startswith(DEVICE):
-            path, directory = target.key.removeprefix(DEVICE), ""
+        drive, devices = facts.drive if facts else None, tuple[str, ...]()
+        if target.location is None:
+            path = target.key.removeprefix(DEVICE)
             devices = self._ticked if path in self._ticked else (path,)
             first = self.wizard.machine.device(devices[0])
             drive = first[0] if first else drive
+        elif target.location.drive != self._disk:
+            drive = None
         same_disk = drive is not None and before.drive is not None and drive.name == before.drive.name
-        if not same_disk or max(len(devices), 1) != before.across:
-            self.wizard.choose(candidates=())  # what suits another disk is chosen again
+        as_many = max(1, len(devices)) == before.across
         self.wizard.choose(
             drive=drive,
-            directory=directory,
+            location=target.location,
             devices=devices,
             device_bytes=self._smallest_bytes(devices),
-            elsewhere=target.elsewhere,
+            candidates=before.candidates if same_disk and as_many else (),  # what suits another disk is chosen again
         )
         self.wizard.go_on()

@@ -16,8 +16,8 @@ from fswizard.language import _
 from fswizard.model.filesystem import Candidate
 from fswizard.model.layout import CHUNK, LUKS, MD
 from fswizard.model.option import Option
-from fswizard.tui.candidates import conflicts, layout_options, option_text, options_of, short_name
-from fswizard.tui.drawing import Piece, lines, text
+from fswizard.tui.candidates import conflicts, layout_options, option_text, options_of
+from fswizard.tui.drawing import lines, text
 from fswizard.tui.screens.base import Window
 from fswizard.tui.widgets.table import Column, Row, Table
 
@@ -26,7 +26,7 @@ COMMON = (
     "nodatacow", "metadata", "packed_meta_blocks", "background_gc", "recordsize", "atime", "cluster",
     LUKS, MD, "zfs", "btrfs", CHUNK,
 )  # fmt: skip
-"""Commonly used options; all others are at the end."""
+"""Commonly used options, which stand first; the others are muted."""
 
 
 class OptionsScreen(Window[str | None]):
@@ -54,19 +54,19 @@ class OptionsScreen(Window[str | None]):
         self._below = layout_options(self._layout) if self._layout else {}
         """The layout below the filesystem, or an available one, and its options."""
         replaced = self._layout.replaces if self._layout else ()
-        self._options: dict[str, Option] = {}
-        """Options by token."""
+        options: dict[str, Option] = {}
         for option in filesystem.options:
             if option.name not in replaced:
-                self._options |= dict.fromkeys(option.tokens, option)
-        self._options |= options_of(candidate)
-        self._options |= self._below
-        self._ticked = {*options_of(candidate), *(array.name.split(",") if array else ())}
+                options |= dict.fromkeys(option.tokens, option)
+        options |= options_of(candidate) | self._below
+        self._options = dict(sorted(options.items(), key=lambda item: not _common(item[1])))
+        """Options by token."""
+        self._ticked = {*candidate.tokens, *(array.name.split(",") if array else ())}
 
     def body(self) -> ComposeResult:
         yield Static(id="name", markup=False)
         with Container(id="chooser"):
-            yield Table(Column(), Column(flexible=True), Column(optional=True), ticks=True, id="options")
+            yield Table(Column(), Column(flexible=True), ticks=True, id="options")
             yield Static(id="meaning", markup=False)
 
     def on_mount(self) -> None:
@@ -74,33 +74,32 @@ class OptionsScreen(Window[str | None]):
         self.table.focus()
 
     @property
-    def _short_name(self) -> str:
-        ticked = [token for token in self._options if token in self._ticked]
-        below = [token for token in ticked if token in self._below]
-        return short_name(self._filesystem.name, below, [token for token in ticked if token not in below])
+    def composed(self) -> str:
+        """Name of the composed candidate."""
+        below = [token for token in self._below if token in self._ticked]
+        options = [token for token in self._options if token in self._ticked and token not in self._below]
+        if below and self._layout and not self._layout.program:  # a layout of the filesystem's own: btrfs:raid1
+            return ",".join((*below, *options))
+        name = self._filesystem.name
+        if options:
+            name += f":{','.join(options)}"
+        return f"{','.join(below)}+{name}" if below else name
 
     def _show(self) -> None:
-        common: list[Row] = []
-        rare = [Row("more", ("", (_("Rarely needed"), "bold $muted"), ""))]
+        rows = []
         for token, option in self._options.items():
-            kind = self._filesystem.mkfs_program if option.flag else "mount"
-            if token in self._below and self._layout:
-                kind = self._layout.maker
             unsafe = (f"⚠ {_('unsafe')}  " if option.unsafe else "", "bold $text-error")
-            message = text(unsafe, (_(option.text), "$muted"))
-            cells: tuple[Piece, ...] = ((token, "bold"), message, (kind, "$muted"))
-            rows = common if option.name.partition("=")[0] in COMMON else rare
-            rows.append(Row(token, cells, token in self._ticked))
-        self.table.show([*common, *rare])
-        self.say(f"{_('compare')}  ", (self._short_name, "bold $text-primary"))
+            name = (token, "bold" if _common(option) else "$muted")
+            rows.append(Row(token, (name, text(unsafe, (_(option.text), "$muted"))), token in self._ticked))
+        self.table.show(rows)
+        self.say(f"{_('compare')}  ", (self.composed, "bold $text-primary"))
 
     @on(DataTable.RowHighlighted)
     def _explain(self) -> None:
-        message = [text((self.table.key, "bold"))]
-        if option := self._options.get(self.table.key):
-            source = _("Source: {source}", source=option.source) if option.source else ""
-            message += [option_text(option), text((source, "$muted"))]
-        self.query_one("#meaning", Static).update(lines(message) if option else "")
+        option = self._options[self.table.key]
+        source = _("Source: {source}", source=option.source) if option.source else ""
+        explained = lines([text((self.table.key, "bold")), option_text(option), text((source, "$muted"))])
+        self.query_one("#meaning", Static).update(explained)
 
     @on(Table.Ticked)
     def _tick(self, event: Table.Ticked) -> None:
@@ -122,6 +121,10 @@ class OptionsScreen(Window[str | None]):
 
     def action_accept(self) -> None:
         try:
-            self.dismiss(parse_candidate(self._short_name).name)
+            self.dismiss(parse_candidate(self.composed).name)
         except FswizardError as error:
             self.show_error(error)
+
+
+def _common(option: Option) -> bool:
+    return option.name.partition("=")[0] in COMMON

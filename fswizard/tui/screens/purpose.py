@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from textual import events, getters, on
+from textual import getters, on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, VerticalScroll
@@ -17,11 +17,11 @@ from textual.widgets.option_list import Option
 from fswizard.language import N_, _, p_
 from fswizard.model.drive import Drive
 from fswizard.model.text import mid_sentence
-from fswizard.model.units import binary_text, duration_text, size_text
+from fswizard.model.units import binary_text, duration_text
 from fswizard.tui.choices import Purpose, WizardChoices
 from fswizard.tui.drawing import Piece, text
 from fswizard.tui.screens.base import StepScreen
-from fswizard.tui.widgets.options import Options
+from fswizard.tui.widgets.options import Options, heading
 from fswizard.tui.widgets.table import Facts
 
 if TYPE_CHECKING:
@@ -31,11 +31,7 @@ PURPOSES: dict[Purpose, tuple[str, str, str]] = {
     "quick": ("▸", N_("Quick look"), N_("Copying, searching, saving: an answer in minutes")),
     "archive-disk": ("▤", N_("Archive disk"), N_("A large disk that is filled and then rarely touched")),
     "desktop-ssd": ("◉", N_("Desktop SSD"), N_("System and home on one fast disk")),
-    "own": ("✎", N_("My own choice"), N_("Any disk, any filesystems and options, any recipe")),
-    "smr": ("◆", N_("Is this disk SMR?"), N_("Shingled or not, with the evidence")),
 }
-OTHERS: tuple[Purpose, ...] = ("smr",)
-"""Purposes that do not compare filesystems."""
 EARLIER = {
     "ongoing": (N_("In progress"), N_("shows this run live. You can stop it there, or just watch.")),
     "left": (
@@ -67,14 +63,15 @@ def proposed(drives: Sequence[Drive]) -> Purpose:
 
 
 class PurposeScreen(StepScreen):
-    """Purposes, other questions, and unfinished runs."""
+    """Purposes and unfinished runs."""
 
     CSS_PATH = "purpose.tcss"
     QUESTION = N_("What would you like to know?")
     HELP = _(
         "fswizard finds out which filesystem, with which mount options, suits a disk and what you do with it, "
-        "by measuring on that disk.\n\n"
-        "Pick a purpose, then keep pressing Enter: the defaults lead to a recommendation.\n\n"
+        "by measuring on that disk. It also says whether a disk is shingled (SMR), and how it knows.\n\n"
+        "Pick a purpose, then keep pressing Enter: the defaults lead to a recommendation. Each of them can be changed "
+        "on the way, for any disk, filesystems, options and recipe.\n\n"
         "Nothing of yours is formatted or lost: the filesystems are made in a scratch image, a large file "
         "that is removed afterwards, unless you choose a partition or a whole disk and type its serial number. "
         "Making and mounting them needs root."
@@ -99,13 +96,13 @@ class PurposeScreen(StepScreen):
         self._runs: dict[str, Sequence[Any]] = dict.fromkeys(EARLIER, ())
         """Unfinished runs by the kind of row, as far as known."""
         self._drives: Sequence[Drive] = self.wizard.machine.drives
-        self._proposed: str = "" if self.choices.recipe else proposed(self._drives)
-        """Row that was highlighted by default; empty once the user has moved."""
+        self._moved = self.choices.recipe is not None
+        """The highlight is where the user wants it."""
         self.mount(Static(text((WORDMARK, "bold $text-primary")), id="wordmark"), before="#heading")
         self.say(_("Measured on your own disk, in minutes. Nothing of yours is lost."))
-        self.app.theme_changed_signal.subscribe(self, lambda _: self._fill())
         self._fill()
-        self.purposes.highlight(self._proposed or self.choices.purpose)
+        self.purposes.highlight(self.choices.purpose)
+        self._propose()
         self.purposes.focus()
         for kind, question in (
             ("ongoing", session.ongoing),
@@ -113,11 +110,11 @@ class PurposeScreen(StepScreen):
             ("resume", session.resumable),
         ):
             self.ask(question, partial(self._add, kind), group=kind, exit_on_error=False)
-        if self._proposed and not self._drives:
+        if not self._moved and not self._drives:
             self.ask(inventory, self._know, group="disks", exit_on_error=False)
 
-    def on_key(self, event: events.Key) -> None:
-        self._proposed = ""
+    def on_key(self) -> None:
+        self._moved = True
 
     def _know(self, drives: Sequence[Drive]) -> None:
         self._drives = drives
@@ -125,9 +122,8 @@ class PurposeScreen(StepScreen):
 
     def _propose(self) -> None:
         """Highlight the most likely row, unless the user has moved the highlight."""
-        if self._proposed and self.purposes.key == self._proposed:
-            self._proposed = "ongoing-0" if self._runs["ongoing"] else proposed(self._drives)
-            self.purposes.highlight(self._proposed)
+        if not self._moved:
+            self.purposes.highlight("ongoing-0" if self._runs["ongoing"] else proposed(self._drives))
 
     def _add(self, kind: str, items: Sequence[Any]) -> None:
         self._runs[kind] = items
@@ -135,15 +131,15 @@ class PurposeScreen(StepScreen):
         self._propose()
 
     def _fill(self) -> None:
-        options = [*self._earlier("ongoing"), None]
-        options += [_purpose(name) for name in PURPOSES if name not in OTHERS]
-        options.append(self.purposes.heading(_("Other questions")))
-        options += map(_purpose, OTHERS)
+        options = self._earlier("ongoing")
+        for name, (glyph, title, why) in PURPOSES.items():
+            row = text((f" {glyph} ", "$text-primary"), (_(title), "bold"), (f"\n   {_(why)}", "$muted"))
+            options.append(Option(row, id=name))
         self.purposes.show([*options, *self._earlier("left"), *self._earlier("resume")])
 
     def _earlier(self, kind: str) -> list[Option]:
         options = [Option(_run_text(kind, item), id=f"{kind}-{n}") for n, item in enumerate(self._runs[kind])]
-        return [self.purposes.heading(_(EARLIER[kind][0])), *options] if options else []
+        return [heading(_(EARLIER[kind][0])), *options] if options else []
 
     @on(Options.OptionHighlighted, "#purposes")
     def _explain(self) -> None:
@@ -157,10 +153,9 @@ class PurposeScreen(StepScreen):
         from fswizard.session import FollowedRun, take_up
 
         key = self.purposes.key
-        purpose = next((name for name in PURPOSES if name == key), None)
-        if purpose is not None:
-            if purpose != self.choices.purpose or self.choices.recipe is None:
-                self.wizard.choices = WizardChoices(purpose=purpose, recipe=self.wizard.machine.recipe_for(purpose))
+        if key in PURPOSES:
+            if key != self.choices.purpose or self.choices.recipe is None:
+                self.wizard.choices = WizardChoices(purpose=key, recipe=self.wizard.machine.recipe(key))
             self.wizard.go_on()
             return
         kind, __, number = key.partition("-")
@@ -183,41 +178,16 @@ class PurposeScreen(StepScreen):
 
     def _about(self, key: str) -> Sequence[tuple[Piece, Piece]]:
         """What a row leads to. In a thread, as the first answer reads all recipes."""
-        from fswizard.filesystems import title_of
-
-        kind = key.partition("-")[0]
-        if kind in EARLIER:
-            return [(p_("key", "Enter"), _(EARLIER[kind][1]))]
-        purpose = next((name for name in PURPOSES if name == key), None)
-        if purpose is None:
-            return ()
-        if purpose == "smr":
-            return (
-                (_("Asks"), _("the kernel, smartctl and a table of models about each disk")),
-                (_("Shows"), _("the verdict, how sure it is, and the evidence, so you can check it")),
-                (_("Then"), _("Enter helps you choose a filesystem for it")),
-                (_("Time"), _("seconds; nothing is written")),
-            )
-        recipe = self.wizard.machine.recipe_for(purpose)
-        compares = _("{filesystems}, or your choice", filesystems=", ".join(map(title_of, recipe.candidates)))
-        size = binary_text(recipe.image_bytes)
-        needs = _("{size} free for a scratch image, and no administrator rights on a desktop", size=size)
-        longest = duration_text(recipe.minutes * 60)
-        writes = size_text(sum(workload.writes_bytes for workload in recipe.workloads))
+        if key not in PURPOSES:
+            return [(p_("key", "Enter"), _(EARLIER[key.partition("-")[0]][1]))]
+        recipe = self.wizard.machine.recipe(key)
+        size, longest = binary_text(recipe.image_bytes), duration_text(recipe.minutes * 60)
         return (
             (p_("purpose", "For"), _(recipe.why)),
             (_("Measures"), ", ".join(mid_sentence(workload.title) for workload in recipe.workloads)),
-            (_("Compares"), compares),
-            (_("Needs"), needs),
-            (_("You lose"), _("nothing; all test files are deleted")),
+            (_("Needs"), _("{size} free for a scratch image, and no administrator rights on a desktop", size=size)),
             (_("Time"), _("up to {duration}; stops early once the result is clear", duration=longest)),
-            (_("Writes"), _("about {size} per filesystem and round", size=writes)),
         )
-
-
-def _purpose(name: Purpose) -> Option:
-    glyph, title, why = PURPOSES[name]
-    return Option(text((f" {glyph} ", "$text-primary"), (_(title), "bold"), (f"\n   {_(why)}", "$muted")), id=name)
 
 
 def _run_text(kind: str, item: Any) -> Content:

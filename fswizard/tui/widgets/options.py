@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, ClassVar
 
-from rich.rule import Rule
 from textual.binding import Binding, BindingType
 from textual.widgets import OptionList
 from textual.widgets.option_list import Option
 
 from fswizard.language import _
-from fswizard.tui.widgets.table import MOVES, as_rich
+from fswizard.tui.drawing import text
+from fswizard.tui.widgets.table import MOVES
 
 
 class Options(OptionList, inherit_bindings=False):
@@ -26,17 +26,12 @@ class Options(OptionList, inherit_bindings=False):
     def __init__(self, **arguments: Any) -> None:
         super().__init__(markup=False, **arguments)
 
-    def show(self, options: Iterable[Option | None]) -> None:
-        """Replace the options; None draws a line."""
+    def show(self, options: Iterable[Option]) -> None:
+        """Replace the options."""
         key = self.key
         self.set_options(options)
         self.action_first()
         self.highlight(key)
-
-    def heading(self, message: str) -> Option:
-        """A heading with a rule for the options below it; it cannot be chosen."""
-        line = self.app.stylesheet.parse_style("$line").rich_style
-        return Option(Rule(as_rich(self, (message, "bold $muted")), align="left", style=line), disabled=True)
 
     @property
     def keys(self) -> list[str]:
@@ -58,3 +53,8 @@ class Options(OptionList, inherit_bindings=False):
         super().scroll_to_highlight(top)
         if self.keys[:1] == [self.key]:  # show the heading above the first one, too
             self.scroll_home(animate=False)
+
+
+def heading(message: str) -> Option:
+    """A heading for the options below it; it cannot be chosen."""
+    return Option(text((message, "bold $muted")), disabled=True)

@@ -19,8 +19,6 @@ from textual.widgets.data_table import RowKey
 from fswizard.language import _
 from fswizard.tui.drawing import Piece, text
 
-LEAST_FLEXIBLE = 12
-"""Default minimum width of a flexible column in cells; optional columns are dropped rather than leave it less."""
 MOVES = (
     Binding("up", "cursor_up", _("choose"), show=False),
     Binding("down", "cursor_down", _("choose"), show=False),
@@ -28,7 +26,7 @@ MOVES = (
     Binding("pagedown", "page_down", _("scroll"), show=False),
 )
 """Keys that move the highlight of every list."""
-TICKS = {True: ("[✓]", "bold $text-primary"), False: ("[ ]", "$muted"), None: ("   ", "")}
+TICKS: dict[bool | None, Piece] = {True: ("[✓]", "bold $text-primary"), False: ("[ ]", "$muted"), None: ""}
 
 
 def as_rich(widget: Widget, piece: Piece) -> Text:
@@ -47,9 +45,9 @@ class Column:
     optional: bool = False
     """Omitted if the terminal is too narrow."""
     flexible: bool = False
-    """Takes the remaining width, and is truncated to it; of several the last takes what the others don't need."""
-    least: int = LEAST_FLEXIBLE
-    """Minimum width of a flexible column, for which optional columns are dropped."""
+    """Takes the remaining width, and is truncated to it. One column at most."""
+    least: int = 12
+    """Minimum width in cells of a flexible column, for which optional columns are omitted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +84,6 @@ class Table(DataTable[Text], inherit_bindings=False):
 
     def __init__(self, *columns: Column, ticks: bool = False, **arguments: Any) -> None:
         super().__init__(cursor_type="row", cell_padding=1, **arguments)
-        self.show_header = any(column.title for column in columns)
         self._shape: Sequence[Column] = columns
         self._ticks = ticks
         self._displayed_rows: tuple[Row, ...] = ()
@@ -94,9 +91,7 @@ class Table(DataTable[Text], inherit_bindings=False):
     def show(self, rows: Iterable[Row], columns: Sequence[Column] = ()) -> None:
         """Replace the rows, and the columns unless `columns` is empty."""
         key = self.key
-        if columns:
-            self._shape = columns
-            self.show_header = any(column.title for column in columns)
+        self._shape = columns or self._shape
         self._displayed_rows = tuple(rows)
         self._fill(key)
 
@@ -116,12 +111,12 @@ class Table(DataTable[Text], inherit_bindings=False):
             self.move_cursor(row=self.keys.index(key))
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        return self._ticks if action == "tick" else True
+        """Offer to tick only where there is a row with a box."""
+        return action != "tick" or any(row.ticked is not None for row in self._displayed_rows)
 
     def action_tick(self) -> None:
-        row = self._displayed_rows[self.cursor_row] if self._displayed_rows else None
-        if row is not None and row.ticked is not None:
-            self.post_message(self.Ticked(self, row.key))
+        if self._displayed_rows[self.cursor_row].ticked is not None:
+            self.post_message(self.Ticked(self, self.key))
 
     def on_data_table_row_selected(self, event: DataTable.RowSelected) -> None:
         """Handle a click on the highlighted row."""
@@ -142,46 +137,44 @@ class Table(DataTable[Text], inherit_bindings=False):
         offset = self.scroll_offset
         cells = [[as_rich(self, cell) for cell in row.cells] for row in self._displayed_rows]
         widths = self._widths(cells)
-        columns = [(number, column) for number, column in enumerate(self._shape) if widths[number]]
+        shown = [number for number, width in enumerate(widths) if width]
+        self.show_header = any(column.title for column in self._shape)
         with self.prevent(DataTable.RowHighlighted):
             self.clear(columns=True)
             if self._ticks:
                 self.add_column("", width=3)
-            for number, column in columns:
+            for number in shown:
+                column = self._shape[number]
                 title = Text(column.title, justify="right" if column.right else "left")
                 self.add_column(title, width=widths[number])
             for row, line in zip(self._displayed_rows, cells):
                 texts = [as_rich(self, TICKS[row.ticked])] if self._ticks else []
-                for number, column in columns:
-                    line[number].justify = "right" if column.right else "left"
-                    line[number].truncate(widths[number], overflow="ellipsis")
+                for number in shown:
+                    line[number].justify = "right" if self._shape[number].right else "left"
+                    line[number].overflow = "ellipsis"
                     texts.append(line[number])
                 self.add_row(*texts, key=row.key)
         self.highlight(key)
         self.scroll_to(y=offset.y, animate=False, immediate=True)
         if self.key:  # what is said of a row may have changed with it
             self.post_message(DataTable.RowHighlighted(self, self.cursor_row, RowKey(self.key)))
+        self.refresh_bindings()
 
     def _widths(self, cells: Sequence[Sequence[Text]]) -> list[int]:
         """Width of each column in cells; 0 for omitted columns."""
-        widths, flexible = [], []
+        widths = []
         for number, column in enumerate(self._shape):
-            widths.append(max([cell_len(column.title), *(line[number].cell_len for line in cells)]))
-            if column.flexible:
-                flexible.append(number)
-        wanted = sum(min(widths[number], self._shape[number].least) for number in flexible)
-        room = max(20, self.scrollable_content_region.width) - (5 if self._ticks else 0) - 2 * len(flexible)
-        room -= sum(width + 2 for number, width in enumerate(widths) if width and number not in flexible)
-        for number in reversed(range(len(widths))):
-            if room < wanted and self._shape[number].optional:
-                room += widths[number] + 2
+            width = max([cell_len(column.title), *(line[number].cell_len for line in cells)])
+            widths.append(min(width, column.least) if column.flexible else width)
+        spare = self.scrollable_content_region.width - (5 if self._ticks else 0)
+        spare -= sum(width + 2 for width in widths if width)
+        for number, column in reversed(list(enumerate(self._shape))):
+            if spare < 0 and column.optional and widths[number]:
+                spare += widths[number] + 2
                 widths[number] = 0
-        for position, number in enumerate(flexible, 1 - len(flexible)):
-            share = room // (1 - position)
-            if position:  # what it does not need is left to the last one
-                share = min(widths[number], max(share, self._shape[number].least))
-            widths[number] = max(4, share)
-            room -= widths[number]
+        for number, column in enumerate(self._shape):
+            if column.flexible:
+                widths[number] = max(4, widths[number] + spare)
         return widths
 
 
@@ -195,20 +188,16 @@ class Facts(Static):
     def show(self, pairs: Iterable[tuple[Piece, Piece]], *, spaced: bool = False) -> None:
         """Replace the pairs; `spaced` leaves an empty line between them."""
         self.pairs = tuple(pairs)
-        grid = rich_table.Table.grid(padding=(0, 2 if any(text(a).cell_length > 2 for a, _ in self.pairs) else 1, 0, 0))
+        labelled = any(isinstance(name, str) and name for name, _ in self.pairs)
+        grid = rich_table.Table.grid(padding=(0, 2 if labelled else 1, 0, 0))
         grid.add_column(no_wrap=True)
         grid.add_column(ratio=1, overflow="fold")
         for number, (name, message) in enumerate(self.pairs):
             if spaced and number:
                 grid.add_row()
-            plain = text((name, "bold $muted")) if isinstance(name, str) else text(name)
-            grid.add_row(as_rich(self, plain), as_rich(self, message))
+            label = (name, "bold $muted") if isinstance(name, str) else name
+            grid.add_row(as_rich(self, label), as_rich(self, message))
         self.update(grid)
-
-    @property
-    def plain(self) -> str:
-        """All its text, as lines."""
-        return "\n".join(f"{text(name).plain} {text(message).plain}" for name, message in self.pairs)
 
     def on_mount(self) -> None:
         self.app.theme_changed_signal.subscribe(self, lambda _: self.show(self.pairs))
