@@ -191,10 +191,8 @@ class Summary:
     rounds: int
     primary: bool = False
     of_bare_device: Ratio | None = None
-    """Ratio to the device without a filesystem, above 1 is better. None if the device was not measured.
-
-    Its baseline is empty. It has no interval if the device was measured once, before the rounds.
-    """
+    """Ratio to the device without a filesystem in the same rounds, above 1 is better; its baseline is empty. None if
+    the device was not measured."""
 
 
 def write_amplification(summaries: Sequence[Summary]) -> Mapping[str, float]:

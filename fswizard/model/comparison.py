@@ -23,24 +23,11 @@ class Change:
 
 
 @frozen
-class Difference:
-    """A difference between two runs that may explain different figures."""
-
-    what: str
-    """A word or two that fit into a sentence: `kernel`, `btrfs-progs`."""
-    before: str
-    """Empty if unknown."""
-    after: str
-    unlike: bool = False
-    """The runs measured different things: another disk, recipe or memory limit."""
-
-
-@frozen
 class Comparison:
     changes: tuple[Change, ...]
     """For all workloads together, then for each."""
-    differences: tuple[Difference, ...]
-    """Differences between the two runs, most important first."""
+    differences: tuple[tuple[str, str, str], ...]
+    """Facts that differ between the runs and may explain different figures: what, before, after."""
     left_out: tuple[str, ...] = ()
     """Titles of what was not measured in the same way in both."""
     doubts: tuple[str, ...] = ()

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from fswizard.language import N_, _
-from fswizard.model.comparison import Comparison, Difference
+from fswizard.language import _
+from fswizard.model.comparison import Comparison
 from fswizard.model.text import harmless, safe
 from fswizard.model.units import figure_text
 from fswizard.report.blocks import Bullets, Document, Facts, Table, legend, ratio_cell
@@ -15,24 +15,14 @@ def document(comparison: Comparison, names: Sequence[str]) -> Document:
     """The comparison in blocks; `names` are those of the first and the second result."""
     comparison = harmless(comparison)
     sides = (_("before"), _("after"))
-    unlike = ", ".join(_text(one) for one in comparison.differences if one.unlike)
-    changed = ", ".join(_text(one) for one in comparison.differences if not one.unlike)
-    if not comparison.differences and any(change.ratio.differs for change in comparison.changes):
-        changed = _("nothing that fswizard records: consider how full the disk is, its age, and other programs")
-    text = N_("Not measured alike: {differences}. That alone may explain a difference.")
-    facts = ((_("Changed"), changed), (_("Caution"), unlike and _(text, differences=unlike)))
+    changed = [(what, f"{before or '?'} → {after or '?'}") for what, before, after in comparison.differences]
     return (
         Facts(tuple((side.capitalize(), safe(name)) for side, name in zip(sides, names))),
-        Facts(tuple(fact for fact in facts if fact[1])),
+        Facts(tuple(changed), _("What else changed")),
         Table(("", *sides, _("ratio")), tuple(_rows(comparison)), tuple(_notes(comparison, sides))),
         Bullets(_("Doubts"), comparison.doubts),
         Bullets(_("Not compared, as not alike in both"), comparison.left_out),
     )
-
-
-def _text(difference: Difference) -> str:
-    """`kernel 6.1.0-18-amd64 → 6.12.1-1`."""
-    return f"{difference.what} {difference.before or _('unknown')} → {difference.after or _('unknown')}"
 
 
 def _rows(comparison: Comparison) -> Iterator[tuple[str, ...]]:

@@ -29,7 +29,7 @@ def checked(plan: Plan) -> Plan:
     Raises UsageError or Refused if no choices could have led to it.
     """
     recipes.check(plan.recipe)
-    check_limits((plan.minimum_rounds, plan.maximum_rounds), plan.time_limit_s or None, plan.memory_limit_bytes)
+    check_limits((plan.minimum_rounds, plan.maximum_rounds), plan.memory_limit_bytes)
     require_plausible(plan.target, plan.recipe)
     plan = replace(plan, candidates=_known(plan.candidates, plan))
     require_ageing(plan)
@@ -51,7 +51,7 @@ def _known(candidates: Sequence[Candidate], plan: Plan) -> tuple[Candidate, ...]
     return tuple(known)
 
 
-def check_limits(rounds: tuple[int, int], time_limit_s: float | None, memory_limit_bytes: int | None) -> None:
+def check_limits(rounds: tuple[int, int], memory_limit_bytes: int | None) -> None:
     """Raises UsageError if a chosen limit makes no sense."""
     lowest, highest = rounds
     if not 1 <= lowest <= highest <= MAXIMUM_ROUNDS:
@@ -59,8 +59,6 @@ def check_limits(rounds: tuple[int, int], time_limit_s: float | None, memory_lim
             _("{lowest}..{highest} isn't a range of rounds.", lowest=lowest, highest=highest),
             _("Give MIN..MAX with 1 <= MIN <= MAX <= {maximum_rounds}.", maximum_rounds=MAXIMUM_ROUNDS),
         )
-    if time_limit_s is not None and time_limit_s <= 0:
-        raise UsageError("--time 0 leaves no time to measure.", _("Give --time a duration such as 10m."))
     if memory_limit_bytes and memory_limit_bytes < LEAST_MEMORY_LIMIT_BYTES:
         least = binary_text(LEAST_MEMORY_LIMIT_BYTES)
         raise UsageError(

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from fswizard.engines import WorkloadContext, cached_share
-from fswizard.language import _, joined, number
+from fswizard.language import _, joined
 from fswizard.model.filesystem import Candidate
 from fswizard.model.metrics import DIRECT_CACHED, MOST_CACHED
 from fswizard.model.plan import Plan
 from fswizard.model.result import Doubt
+from fswizard.model.units import share_text
 from fswizard.progress.emitter import Emitter
 
 
@@ -19,20 +20,15 @@ async def check(plan: Plan, candidate: Candidate, context: WorkloadContext, emit
     except OSError as error:  # of the scratch directory, which belongs to no candidate
         emitter.skipped(_("Couldn't check: {error}.", error=error))
         return
-    titles = joined([_(workload.title) for workload in plan.recipe.workloads if workload.job.direct], ", ")
-    text = ""
-    if share is None:
-        text = _("{candidate} refuses direct I/O (O_DIRECT), so it cannot do {titles}.",
-                 candidate=candidate.name, titles=titles)  # fmt: skip
-    else:
-        emitter.sample(DIRECT_CACHED, share)
-    if share is not None and share > MOST_CACHED:
+    if share is None:  # it refuses direct I/O, so the workload will fail
+        return
+    emitter.sample(DIRECT_CACHED, share)
+    if share > MOST_CACHED:
         text = _(
             "{candidate} kept {share} of a direct write (O_DIRECT) in memory: its figures for {titles} say less about "
             "the disk, and nothing about programs that write normally, as most do.",
             candidate=candidate.name,
-            share=number(f"{share:.0%}"),
-            titles=titles,
+            share=share_text(share),
+            titles=joined([_(workload.title) for workload in plan.recipe.workloads if workload.job.direct], ", "),
         )
-    if text:
         emitter.doubt(Doubt(f"{candidate.filesystem.name}-not-direct".lower(), text))

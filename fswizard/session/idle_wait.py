@@ -8,8 +8,7 @@ import signal
 from collections.abc import Mapping
 
 from fswizard.engines import WorkloadDisturbed
-from fswizard.errors import RunFailed
-from fswizard.language import N_, _
+from fswizard.language import _
 from fswizard.model.drive import Drive
 from fswizard.model.result import Doubt
 from fswizard.model.units import share_text, size_text
@@ -31,15 +30,6 @@ OFTEN = 3
 STANDSTILL_S = 1.0
 """Maximum time that the machine may sleep in a round that counts."""
 JUMP_S = 5.0
-MOST_DISTURBED = 3
-"""Number of consecutive disturbed rounds (a program was killed or stopped) after which the run ends."""
-DISTURBED = {
-    "suspended": N_("The machine slept during a round"),
-    "stopped": N_("fswizard was stopped during a round (Ctrl-Z, SIGSTOP)"),
-    "clock-jump": N_("The clock was set during a round"),
-    "program-killed": N_("The program that measures was killed ({program}, {signal}) during a round"),
-    "program-stopped": N_("The program that measures was stopped ({program}, SIGSTOP) during a round"),
-}
 
 
 class IdleWait:
@@ -113,14 +103,13 @@ def busiest_process(before: Mapping[int, Load], now: Mapping[int, Load], passed_
         if own_pid not in line and 2 not in line[:2]:
             used.append(load.since(before.get(number)))
     most = max(used, key=lambda load: load.read_bytes + load.written_bytes)
-    if disk and most.read_bytes + most.written_bytes > LEAST_BYTES_PER_S * passed_s:
-        if most.read_bytes > most.written_bytes:
-            return _("`{program}` reads {rate}/s", program=most.name, rate=size_text(most.read_bytes / passed_s))
-        return _("`{program}` writes {rate}/s", program=most.name, rate=size_text(most.written_bytes / passed_s))
+    bytes_per_s = (most.read_bytes + most.written_bytes) / passed_s
+    if disk and bytes_per_s > LEAST_BYTES_PER_S:
+        return _("`{program}` reads and writes {rate}/s", program=most.name, rate=size_text(bytes_per_s))
     most = max(used, key=lambda load: load.cpu_s)
     if most.cpu_s > BUSY_SHARE * passed_s:
         return _("`{program}` uses {share} of a processor", program=most.name, share=share_text(most.cpu_s / passed_s))
-    return _("something uses the disk") if disk else _("something uses the processors")
+    return _("a program of another user, or the kernel")
 
 
 class Clocks:
@@ -139,10 +128,12 @@ class Clocks:
         """The disturbance so far, if any."""
         running_s, asleep_s, wall_s = (now - then for now, then in zip(self._read_s(), self._began_s))
         if asleep_s - running_s > STANDSTILL_S:
-            return disturbance("suspended")
+            return not_counted("suspended", _("The machine slept during a round"))
         if self._stopped:
-            return disturbance("stopped")
-        return disturbance("clock-jump") if abs(wall_s - asleep_s) > JUMP_S else None
+            return not_counted("stopped", _("fswizard was stopped during a round (Ctrl-Z, SIGSTOP)"))
+        if abs(wall_s - asleep_s) > JUMP_S:
+            return not_counted("clock-jump", _("The clock was set during a round"))
+        return None
 
     def _go_on(self) -> None:
         self._stopped = True
@@ -152,26 +143,13 @@ class Clocks:
         return clock.monotonic(), clock.boottime(), clock.wall()
 
 
-def disturbance(code: str, **fields: str) -> Doubt:
-    """Doubt that explains why a round does not count."""
-    what = _(DISTURBED[code], **fields)
-    return Doubt(code, _("{what}, so that round doesn't count; another replaces it if time is left.", what=what))
-
-
 def disturbed_by(by: WorkloadDisturbed) -> Doubt:
     """Doubt about a round in which someone killed or stopped one of our programs."""
-    return disturbance("program-killed" if by.signal else "program-stopped", program=by.program, signal=by.signal)
+    fields = {"program": by.program, "signal": by.signal or "SIGSTOP"}
+    what = _("The program that measures was killed or stopped during a round ({program}, {signal})", **fields)
+    return not_counted("program-killed" if by.signal else "program-stopped", what)
 
 
-def disturbed_too_often(by: WorkloadDisturbed) -> RunFailed:
-    """The error that ends the run after MOST_DISTURBED disturbed rounds."""
-    text = _(
-        "The program that measures was killed or stopped in {count} rounds in a row (last: {last}).",
-        count=MOST_DISTURBED,
-        last=f"{by.program}, {by.signal or 'SIGSTOP'}",
-    )
-    hint = _(
-        "Something on this machine kills or stops programs, such as a memory guard or a batch system: "
-        "keep it from doing so and run again. The figures so far are kept."
-    )
-    return RunFailed(text, hint)
+def not_counted(code: str, what: str) -> Doubt:
+    """Doubt that explains why a round does not count."""
+    return Doubt(code, _("{what}, so that round doesn't count; another replaces it if time is left.", what=what))

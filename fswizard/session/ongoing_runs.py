@@ -74,16 +74,10 @@ def ongoing() -> tuple[OngoingRun, ...]:
 
 def find_ongoing(name: str = "") -> OngoingRun:
     """A run by part of its result file's name, by default the newest. Raises UsageError if none matches."""
-    runs = ongoing()
-    if not runs:
-        raise UsageError(_("No run is in progress."), _("`fswizard history` lists earlier results."))
-    for run in runs:
+    for run in ongoing():
         if name in str(run.path):
             return run
-    others = "; ".join(f"{run.path.stem} ({run.text})" for run in runs)
-    raise UsageError(
-        _("No run {name} is in progress.", name=repr(safe(name))), _("In progress: {others}.", others=safe(others))
-    )
+    raise UsageError(_("No such run is in progress."), _("`fswizard history` lists earlier results."))
 
 
 @contextmanager

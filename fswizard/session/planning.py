@@ -22,11 +22,11 @@ from fswizard.filesystems import (
     layout_candidates,
     parse_candidates,
 )
-from fswizard.language import _, in_english, listing, n_
+from fswizard.language import _, in_english, listing
 from fswizard.model.drive import Drive
 from fswizard.model.endurance import usual_budget_bytes
 from fswizard.model.estimates import estimate, free_when_aged_bytes, memory_limit_bytes
-from fswizard.model.filesystem import AGED, Candidate
+from fswizard.model.filesystem import Candidate
 from fswizard.model.plan import AGED_TIMES, MAXIMUM_ROUNDS, MINIMUM_ROUNDS, LeftOut, Plan, Target
 from fswizard.model.recipe import PlannedCommand, Recipe
 from fswizard.model.text import safe
@@ -36,7 +36,7 @@ from fswizard.session.checked import check_limits, check_space, require_ageing
 from fswizard.system import host, programs
 from fswizard.system.commands import find
 
-DEFAULT_BASELINES = ("ext4", f"ext4:{AGED}")
+DEFAULT_BASELINE = "ext4"
 MARGIN = 1.25
 """Factor by which a run may exceed its expected writes if the user chose no limit."""
 
@@ -74,7 +74,7 @@ def make_plan(choices: Choices) -> Plan:
     recipe = replace(recipe, workloads=recipe.measured)
     if not recipe.workloads:
         raise UsageError(_("Every test has weight 0."), _("Give at least one a weight above 0."))
-    check_limits(choices.rounds, choices.time_limit_s, choices.memory_limit_bytes)
+    check_limits(choices.rounds, choices.memory_limit_bytes)
     target, losses, drive = plan_target(choices.target, recipe, choices.drive)
     candidates, left_out = _candidates(choices, target, recipe)
     if choices.aged:
@@ -98,7 +98,7 @@ def make_plan(choices: Choices) -> Plan:
     )
     require_ageing(plan)
     lacking = [each.package for each in left_out]
-    require_programs(_work(recipe), _("the recipe {recipe}", recipe=recipe.name), packages=lacking)
+    require_programs(_work(recipe), packages=lacking)
     if choices.time_limit_s is None:
         plan = replace(plan, time_limit_s=recipe.minutes * 60 * (AGED_TIMES if plan.aged else 1))
     if choices.memory_limit_bytes is None:
@@ -152,18 +152,16 @@ def within_budget(plan: Plan, chosen_bytes: float | None = None) -> Plan:
 
 def _baseline(chosen: str, candidates: Sequence[Candidate]) -> str:
     """The chosen baseline, optionally named without its age; by default ext4, or the first candidate."""
-    names = [candidate.name for candidate in candidates]
-    wanted = [chosen] if chosen else [*DEFAULT_BASELINES, names[0]]
-    for name in wanted:
-        if name in names:
-            return name
-    for candidate in candidates:
-        if candidate.as_new == chosen:
-            return candidate.name
-    raise UsageError(
-        _("The baseline {baseline} is not among the candidates.", baseline=chosen),
-        _("They are: {names}.", names="; ".join(names)),
-    )
+    names = {candidate.as_new: candidate.name for candidate in candidates}
+    names |= {candidate.name: candidate.name for candidate in candidates}
+    if not chosen:
+        return names.get(DEFAULT_BASELINE, candidates[0].name)
+    if chosen not in names:
+        raise UsageError(
+            _("The baseline {baseline} is not among the candidates.", baseline=chosen),
+            _("They are: {names}.", names="; ".join(candidate.name for candidate in candidates)),
+        )
+    return names[chosen]
 
 
 def _candidates(choices: Choices, target: Target, recipe: Recipe) -> tuple[tuple[Candidate, ...], tuple[LeftOut, ...]]:
@@ -173,10 +171,7 @@ def _candidates(choices: Choices, target: Target, recipe: Recipe) -> tuple[tuple
         candidates = directory_candidates(choices.target.path)
     else:
         named = choices.candidates or _defaults(recipe, target)
-        states = []
-        for candidate in named:
-            candidate_here = candidate.on(len(target.members))
-            states.append((candidate_here, available(candidate_here)))
+        states = [(candidate.on(len(target.members)), available(candidate)) for candidate in named]
         packages = [*packages_of(_absent(_work(recipe))), *(state.package for _, state in states)]
         usable = [(candidate, state) for candidate, state in states if state.usable]
         if usable and not choices.candidates:
@@ -188,15 +183,8 @@ def _candidates(choices: Choices, target: Target, recipe: Recipe) -> tuple[tuple
         candidates = tuple(candidate for candidate, _ in states)
     fitting = tuple(candidate for candidate in candidates if not candidate.lacking(choices.needs))
     if not fitting:
-        short = []
-        for candidate in candidates:
-            features = listing(candidate.lacking(choices.needs))
-            short.append(_("{candidate} lacks {features}", candidate=candidate.name, features=features))
-        text = _(
-            "No candidate has all that you need ({needs}): {short}.",
-            needs=", ".join(choices.needs),
-            short="; ".join(short),
-        )
+        lacking = dict.fromkeys(need for candidate in candidates for need in candidate.lacking(choices.needs))
+        text = _("No candidate has all that you need: they lack {features}.", features=listing([*lacking]))
         raise UsageError(text, _("Add another filesystem to --candidates, or leave something out of --need."))
     return fitting, left_out
 
@@ -234,21 +222,14 @@ def require_available(candidate: Candidate, state: Availability, *, packages: Co
         raise Missing(_("{name} cannot be made here: {reason}", name=name, reason=state.reason), hint)
 
 
-def require_programs(commands: Sequence[PlannedCommand], what: str, *, packages: Collection[str] = ()) -> None:
-    """Raises Missing if a program of `commands`, needed by `what`, is not installed; the hint also installs
-    `packages`."""
+def require_programs(commands: Sequence[PlannedCommand], *, packages: Collection[str] = ()) -> None:
+    """Raises Missing if a program of `commands` is not installed; the hint also installs `packages`."""
     if absent := _absent(commands):
-        text = n_(
-            "{names} is not installed, and {what} needs it.",
-            "{names} are not installed, and {what} needs them.",
-            len(absent),
-            names=", ".join(map(safe, absent)),
-            what=what,
-        )
         hint = programs.install_hint(*packages_of(absent), *packages)
         if programs.package_manager():
             hint = _("{hint}, or run `fswizard doctor --install`.", hint=hint)
-        raise Missing(text, hint)
+        names = ", ".join(map(safe, absent))
+        raise Missing(_("The tests need programs that are not installed: {names}.", names=names), hint)
 
 
 def absent_programs(recipe: Recipe) -> dict[str, list[str]]:

@@ -63,7 +63,14 @@ def take_up(path: Path, *, time_limit_s: float | None = None, write_budget_bytes
             _("Resume it there, or start a new run here."),
         )
     plan = with_commands(checked(earlier.plan))  # those in the file may be any
-    require_incomplete(earlier)
+    if earlier.outcome == "failed":
+        raise UsageError(
+            _("A fault ended this run, so its figures may be wrong."), _("Fix the fault, then start a new run.")
+        )
+    counted = replace(earlier, discarded_rounds=(*earlier.discarded_rounds, *interrupted_rounds(earlier)))
+    stop = decide(analyse(counted), earlier.plan, earlier.candidates_left).stop
+    if earlier.outcome == "finished" or (stop and earlier.finished_rounds):
+        raise UsageError(COMPLETE, _("`fswizard report` shows its result."))
     require_still_there(earlier.plan)
     if plan.target.kind == "image":
         for then, now in zip(earlier.plan.candidates, plan.candidates):
@@ -73,23 +80,11 @@ def take_up(path: Path, *, time_limit_s: float | None = None, write_budget_bytes
                 )
                 raise UsageError(text, _("Start a new run."))
             require_available(now, available(now))
-    require_programs(plan.commands, _("the run"))
+    require_programs(plan.commands)
     require_udisks(plan)
     plan = replace(as_before(plan, earlier), looks_first=False)  # what a trial takes is known by now
     plan = with_limits(plan, earlier, time_limit_s, write_budget_bytes)
     return Resumption(path, plan, earlier)
-
-
-def require_incomplete(earlier: Result) -> None:
-    """Raises UsageError if more rounds would not change the result of a run, or could not be trusted."""
-    if earlier.outcome == "failed":
-        raise UsageError(
-            _("A fault ended this run, so its figures may be wrong."), _("Fix the fault, then start a new run.")
-        )
-    counted = replace(earlier, discarded_rounds=(*earlier.discarded_rounds, *interrupted_rounds(earlier)))
-    stop = decide(analyse(counted), earlier.plan, earlier.candidates_left).stop
-    if earlier.outcome == "finished" or (stop and earlier.finished_rounds):
-        raise UsageError(COMPLETE, _("`fswizard report` shows its result."))
 
 
 def require_udisks(plan: Plan) -> None:
@@ -149,18 +144,12 @@ def with_limits(plan: Plan, earlier: Result, time_limit_s: float | None, write_b
         time_limit_s=time_limit_s or 0.0,
         write_budget_bytes=None if write_budget_bytes == math.inf else int(write_budget_bytes),
     )
-    if affordable_rounds(plan, earlier, left, before_bytes=before_bytes) == 0:
+    affordable = affordable_rounds(plan, earlier, left, before_bytes=before_bytes) > 0
+    if not (affordable and another_round_fits(plan, earlier.whole_rounds, plan.preparation_s, round_s)):
         text = _(
-            "Another round writes about {writes}, and the write budget is {write_budget}.",
+            "Another round takes about {duration} and writes about {writes}, which exceeds the limits.",
+            duration=duration_text(plan.preparation_s + round_s),
             writes=size_text(plan.filled_bytes + round_bytes(plan, earlier, left)),
-            write_budget=size_text(write_budget_bytes),
         )
-        raise UsageError(text, _("Give it a larger write budget, or start a new run."))
-    if not another_round_fits(plan, earlier.whole_rounds, plan.preparation_s, round_s):
-        text = _(
-            "Another round takes about {preparation}, and the time limit is {time_limit}.",
-            preparation=duration_text(plan.preparation_s + round_s),
-            time_limit=duration_text(plan.time_limit_s),
-        )
-        raise UsageError(text, _("Give it more time."))
+        raise UsageError(text, _("Give it more time or a larger write budget, or start a new run."))
     return plan

@@ -32,14 +32,7 @@ from fswizard.results import ResultWriter
 from fswizard.session import doubts, resuming
 from fswizard.session.amounts import choose_amounts, take_look
 from fswizard.session.harness_ceiling import measure_limits
-from fswizard.session.idle_wait import (
-    LONGEST_WAIT_S,
-    MOST_DISTURBED,
-    Clocks,
-    IdleWait,
-    disturbed_by,
-    disturbed_too_often,
-)
+from fswizard.session.idle_wait import LONGEST_WAIT_S, Clocks, IdleWait, disturbed_by
 from fswizard.session.ongoing_runs import entered
 from fswizard.session.order import trial_order
 from fswizard.session.rest import let_rest
@@ -48,6 +41,8 @@ from fswizard.stats import analyse, decide, more_time
 from fswizard.system.host import environment
 
 MOST_ORDER_BYTES = 4096
+MOST_DISTURBED = 3
+"""Number of consecutive disturbed rounds (a program was killed or stopped) after which the run ends."""
 WHY_STOPPED = {
     "one-left": N_("One candidate is proven faster than all others."),
     "alone": N_("Only one candidate is left, with nothing to compare it with."),
@@ -195,14 +190,23 @@ class Session:
     async def _rounds(self, prepared: PreparedTarget) -> tuple[Outcome, str]:
         """Run rounds until the run ends; returns its outcome and the reason."""
         if self.earlier is not None:
-            self._take_up(self.earlier)
+            if doubt := doubts.since(self.earlier.environment, self._environment):
+                self._emitter.doubt(doubt)
+            # The second half of an interrupted round would be measured on a machine in a different state: warmer,
+            # emptier, or with another kernel.
+            for number in resuming.interrupted_rounds(self.earlier):
+                self._emitter.discarded(number, _("the run was interrupted in it"))
+            self._emitter.ratios(analyse(self.result))
         number, survivors = resuming.last_round(self.result), self.result.candidates_left
         disturbed = 0  # rounds in a row
         while True:
             number += 1
             names = [name for name in survivors if name not in self._out]
-            if ended := self._used_up(number, names):
-                return ended
+            begun = number - 1 - len(self.result.discarded_rounds)
+            if not another_round_fits(self.plan, begun, self._emitter.now_s, len(names) * self._trial_s(number)):
+                return "time-up", _("The time is up.")
+            if affordable_rounds(self.plan, self.result, names, before_bytes=self._before_bytes) == 0:
+                return "budget-used", _("Another round would exceed the write budget.")
             await self._idle.wait()
             try:
                 with Clocks() as clocks:
@@ -213,7 +217,14 @@ class Session:
                 disturbed += 1
                 self._discard(number, disturbed_by(by))
                 if disturbed == MOST_DISTURBED:
-                    raise disturbed_too_often(by) from by
+                    text = _(
+                        "The program that measures was killed or stopped in {count} rounds in a row.", count=disturbed
+                    )
+                    hint = _(
+                        "Something on this machine kills or stops programs, such as a memory guard or a batch system: "
+                        "keep it from doing so and run again. The figures so far are kept."
+                    )
+                    raise RunFailed(text, hint) from by
             left = [name for name in survivors if name not in self._out]
             whole = replace(self.result, finished_rounds=number)
             analysis = analyse(whole)
@@ -224,25 +235,6 @@ class Session:
             self._emitter.round_finished(number, survivors)
             if decision.stop:
                 return "finished", WHY_STOPPED[decision.stop]
-
-    def _take_up(self, earlier: Result) -> None:
-        """Discard interrupted rounds: their second half would be measured on a machine in a different state: warmer,
-        emptier, or with another kernel."""
-        if doubt := doubts.since(earlier.environment, self._environment):
-            self._emitter.doubt(doubt)
-        for number in resuming.interrupted_rounds(earlier):
-            self._emitter.discarded(number, _("the run was interrupted in it"))
-        self._emitter.ratios(analyse(self.result))
-
-    def _used_up(self, number: int, names: Collection[str]) -> tuple[Outcome, str] | None:
-        """The outcome and its reason if time, rounds or budget do not suffice for round `number`, else None."""
-        begun = number - 1 - len(self.result.discarded_rounds)
-        round_s = len(names) * self._trial_s(number)
-        if not another_round_fits(self.plan, begun, self._emitter.now_s, round_s):
-            return "time-up", _("The time is up.")
-        if affordable_rounds(self.plan, self.result, names, before_bytes=self._before_bytes) == 0:
-            return "budget-used", _("Another round would exceed the write budget.")
-        return None
 
     def _discard(self, number: int, why: Doubt | None) -> None:
         """Discard a round that was disturbed, including its failures."""

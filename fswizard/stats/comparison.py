@@ -10,7 +10,7 @@ from typing import TypeVar
 
 from fswizard.errors import UsageError
 from fswizard.language import N_, _, p_
-from fswizard.model.comparison import Change, Comparison, Difference
+from fswizard.model.comparison import Change, Comparison
 from fswizard.model.filesystem import Candidate
 from fswizard.model.recipe import Workload
 from fswizard.model.result import Result
@@ -66,11 +66,10 @@ def compare(first: Result, second: Result) -> Comparison:
 
     # A fact that only one of them has, such as a program that it needed, explains no difference.
     facts, later = _facts(first), _facts(second)
-    unlike = {_("disk"), _("recipe"), _("memory limit"), _("filesystem below the image"), _("processor")}
     differences = []
     for what, fact in facts.items():
         if fact != later.get(what, fact):
-            differences.append(Difference(what, fact, later[what], what in unlike))
+            differences.append((what, fact, later[what]))
     doubts = []
     for text, run, other_run in (
         (N_("First result only: {doubt}"), first, second),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import statistics
 from collections.abc import Iterator, Sequence
 
 from fswizard.language import N_, _, listing, number
@@ -12,9 +11,8 @@ from fswizard.model.metrics import BUILT_IN_RATES, LATE_RATE, RATE_IN_MEMORY
 from fswizard.model.plan import INTERVAL_ROUNDS
 from fswizard.model.result import Doubt, Result
 from fswizard.model.units import share_text
-from fswizard.stats.intervals import LEAST_DEVIATION, levels, variance
+from fswizard.stats.intervals import LEAST_DEVIATION, variance
 from fswizard.stats.table import ALL, Table, Tables, score
-from fswizard.stats.unpaired import ERROR, tails
 
 BUILT_IN_NAMES = frozenset(metric.name for metric in BUILT_IN_RATES)
 MOST_LEFT = 0.7
@@ -27,9 +25,6 @@ UNEVEN_FROM = 3
 UNEVEN_FROM_OF_TWO = 5
 """Minimum numbers of rounds to detect that, with three candidates and with two; false alarms occur in 2 and 1 % of
 runs."""
-LEAST_DRIFT = 0.05
-DRIFT_FROM = 4
-"""Minimum number of rounds, as a straight line fits any three points well."""
 
 
 def doubts(result: Result, tables: Tables, analysis: Analysis, summaries: Sequence[Summary]) -> Iterator[Doubt]:
@@ -38,13 +33,6 @@ def doubts(result: Result, tables: Tables, analysis: Analysis, summaries: Sequen
     titles = {candidate.name: candidate.title for candidate in result.plan.candidates}
     if len(titles) > 1 and 0 < analysis.rounds < INTERVAL_ROUNDS:
         yield Doubt("few-rounds", _("After one round a difference may be chance, so give it more time."))
-    change = drift(table)
-    if abs(change) >= LEAST_DRIFT:
-        text = N_(
-            "Speed changed by {percent} from the first round to the last (often from heat or a filling write cache): "
-            "ratios hardly suffer, but treat absolute figures as rough."
-        )
-        yield Doubt("drift", _(text, percent=number(f"{change:+.0%}")))
     name, times = noisiest(table)
     if times >= UNEVEN:
         text = N_(
@@ -105,24 +93,6 @@ def _of_limits(result: Result, summaries: Sequence[Summary]) -> Iterator[Doubt]:
         )
         test, percent = titles[fastest.workload], share_text(reached)
         yield Doubt("harness-limited", _(text, candidate=fastest.candidate, test=test, percent=percent))
-
-
-def drift(table: Table) -> float:
-    """Change of overall scores from the first round to the last: -0.1 is 10 % slower.
-
-    Computed by linear regression of the means of candidates that took part in all rounds; 0 if the slope is not
-    proven.
-    """
-    means = levels(table)
-    if len(means) < DRIFT_FROM or statistics.pvariance(means.values()) == 0:
-        return 0.0
-    line = statistics.linear_regression(list(means), list(means.values()))
-    r = statistics.correlation(list(means), list(means.values()))
-    freedom = len(means) - 2
-    t = math.inf if r * r >= 1 else abs(r) * math.sqrt(freedom / (1 - r * r))
-    if t < 1 or tails(t, freedom) >= ERROR:
-        return 0.0
-    return math.expm1(line.slope * (max(means) - min(means)))
 
 
 def noisiest(table: Table) -> tuple[str, float]:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 import operator
 import statistics
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from fswizard.model.analysis import ALIKE, Ratio, Verdict
@@ -155,22 +155,16 @@ def with_interval(ratio: Ratio, half_width: float, alike: float) -> Ratio:
     return replace(ratio, low=low, high=high, verdict=verdict)
 
 
-def levels(table: Table) -> Mapping[int, float]:
-    """Mean score by round over the candidates with the most rounds; only rounds that all of them have."""
+def ranking(table: Table) -> list[str]:
+    """Candidates of the table, best first, by the rounds that they share with the candidates with the most rounds."""
     most = max(map(len, table.values()), default=0)
     stayed = [scores for scores in table.values() if len(scores) == most]
     means: dict[int, float] = {}
-    for number in sorted(stayed[0]) if stayed else ():
+    for number in stayed[0] if stayed else ():
         values = [scores[number] for scores in stayed if number in scores]
         if len(values) == len(stayed):
             means[number] = statistics.fmean(values)
-    return means
-
-
-def ranking(table: Table) -> list[str]:
-    """Candidates of the table, best first, by the rounds that they share with the candidates with the most rounds."""
     leads: dict[str, float] = {}
-    means = levels(table)
     for name, scores in table.items():
         differences = [scores[number] - mean for number, mean in means.items() if number in scores]
         leads[name] = statistics.fmean(differences) if differences else -math.inf

@@ -32,17 +32,11 @@ def summarise(result: Result, tables: Tables | None = None) -> tuple[Summary, ..
         if not sample.candidate and value is not None and (sample.workload, sample.metric) in primary:
             bare.setdefault(sample.workload, {})[sample.round] = value
 
-    # Ratios to the bare device in the same rounds; of the medians, if it was measured only once, before the rounds.
     of_bare_device: dict[tuple[str, str], Ratio] = {}
     for workload, scores in bare.items():
         table = tables.scores[workload]
-        before = scores.pop(0, None)
         for ratio in compare({**table, BARE: scores}, workload, [(name, BARE) for name in table]):
             of_bare_device[ratio.candidate, workload] = ratio
-        if before is not None and not scores:
-            for name, rounds in table.items():
-                factor = math.exp(statistics.median(rounds.values()) - before)
-                of_bare_device[name, workload] = Ratio(name, BARE, workload, factor, rounds=len(rounds))
 
     summaries = []
     for (candidate, workload, name), group in groups.items():

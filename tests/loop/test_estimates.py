@@ -51,7 +51,7 @@ async def test_a_run_ends_before_it_exceeds_its_write_budget_and_is_resumed_with
     assert result.outcome == "budget-used"
     assert result.finished_rounds == 1, "whole rounds count, and two do not fit"
     assert result.written_bytes <= (plan.write_budget_bytes or 0)
-    with pytest.raises(UsageError, match=r"Another round writes about .* and the write budget is 1\.00 MB"):
+    with pytest.raises(UsageError, match="exceeds the limits"):
         take_up(path, write_budget_bytes=1e6)
     more = take_up(path)
     assert more.plan.write_budget_bytes == plan.write_budget_bytes, "as much again"

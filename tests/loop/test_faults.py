@@ -359,8 +359,8 @@ async def test_rounds_in_which_the_program_that_measures_was_killed_or_stopped_d
     assert (result.outcome, result.failures, result.discarded_rounds) == ("finished", (), (1, 2))
     assert {sample.round for sample in result.samples if sample.primary and sample.candidate} - {1, 2} == {3}
     doubts = {doubt.code: doubt.text for doubt in result.doubts}
-    assert "The program that measures was killed (fio, SIGKILL) during a round" in doubts["program-killed"]
-    assert "The program that measures was stopped (fio, SIGSTOP) during a round" in doubts["program-stopped"]
+    assert "(fio, SIGKILL)" in doubts["program-killed"]
+    assert "(fio, SIGSTOP)" in doubts["program-stopped"]
     assert sum(sample.metric == TRIAL_WRITTEN.name for sample in result.samples) >= 4, "all that was written is"
 
 
@@ -369,7 +369,7 @@ async def test_a_run_whose_programs_are_always_killed_fails_and_says_why(tmp_pat
     result = await result_of(session, disturbing(dict.fromkeys(range(1, 9), signal.SIGKILL)))
     assert (result.outcome, result.failures, result.discarded_rounds) == ("failed", (), (1, 2, 3))
     assert session.error is not None
-    assert "killed or stopped in 3 rounds in a row (last: fio, SIGKILL)" in session.error.message
+    assert "in 3 rounds in a row" in session.error.message
     assert names_in(tmp_path) == ["result.jsonl"]
 
 
@@ -378,4 +378,4 @@ def test_a_candidate_is_not_blamed_for_an_mkfs_that_somebody_killed(tmp_path: Pa
     with tiny_run(tmp_path, "--rounds", "1..1", under=standing_in("mkfs.ext4", once, tmp_path)) as run:
         said = run.end(0)
     assert (run.result.outcome, run.result.failures, run.result.discarded_rounds) == ("finished", (), (1,))
-    assert "was killed (mkfs.ext4, SIGKILL)" in said
+    assert "(mkfs.ext4, SIGKILL)" in said

@@ -137,7 +137,7 @@ def test_what_a_killed_run_left_is_passed_over_and_removed_by_the_next(tmp_path:
     os.mkfifo(pipe)
     write_result(tmp_path / "other.jsonl", make_result())
     pipe.with_suffix(".jsonl").symlink_to(tmp_path / "other.jsonl")
-    with pytest.raises(FswizardError, match="No run is in progress"):
+    with pytest.raises(FswizardError, match="No such run is in progress"):
         find_ongoing()
     with entered(plan_in(tmp_path), tmp_path / "next.jsonl", lambda: None):
         assert not pipe.with_suffix(".jsonl").is_symlink() and not pipe.exists()

@@ -97,7 +97,7 @@ def _samples() -> list[Sample]:
     samples: list[Sample] = []
     for workload in WORKLOADS:
         samples += make_samples(FIGURES[workload.name], workload.name, workload.metric)
-    samples = [replace(sample, round=0, primary=False) if not sample.candidate else sample for sample in samples]
+    samples = [replace(sample, primary=False) if not sample.candidate else sample for sample in samples]
     for candidate, stall_s, written in (("ext4", 0.62, 1.05e9), ("xfs", 0.31, 1.01e9)):
         for metric, value in ((WORST_LATENCY, stall_s), (BYTES_WRITTEN, 1e9), (DEVICE_WRITTEN, written)):
             samples.append(Sample(1, candidate, "random-append", metric.name, value, metric.unit, metric.better))

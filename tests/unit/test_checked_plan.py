@@ -94,7 +94,6 @@ REFUSED: dict[str, tuple[Place, Any, str]] = {
     "escapes": (("recipe", "name"), "x\x1b]52;c;ZXZpbA==\x07", "name: Expected `str` matching"),
     "mount point": (("recipe", "mount_point"), "/mnt/../etc x", "mount_point: Expected"),
     "no tests": (("recipe", "workloads"), [], "workloads: Expected `array` of length >= 1"),
-    "time": (("time_limit_s",), -1.0, "leaves no time"),
     "an image of odd size": ((*IMAGE, "size_bytes"), HUGE + 1, "isn't a valid target"),
     "path": ((*IMAGE, "path"), "../../etc", "'../../etc' isn't a valid target"),
     "members": ((*IMAGE, "others"), [{"path": "/x"}] * 12, "isn't a valid target"),

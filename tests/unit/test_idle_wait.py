@@ -106,11 +106,11 @@ BEFORE = {
 @pytest.mark.parametrize(
     ("number", "more", "disk", "words"),
     [
-        (950, Load("", 0, 0.1, 20_000_000, 5_000_000), True, "`updatedb` reads 40.0 MB/s"),
+        (950, Load("", 0, 0.1, 20_000_000, 5_000_000), True, "`updatedb` reads and writes 50.0 MB/s"),
         (951, Load("", 0, 0.45), True, "`cc1` uses 90% of a processor"),  # what others read is not for everybody
-        (os.getpid(), Load("", 0, 0.4, 10**9, 10**9), True, "something uses the disk"),
-        (902, Load("", 0, 0.4, 10**9, 10**9), True, "something uses the disk"),
-        (3, Load("", 0, 0.4, 10**9), False, "something uses the processors"),
+        (os.getpid(), Load("", 0, 0.4, 10**9, 10**9), True, "a program of another user, or the kernel"),
+        (902, Load("", 0, 0.4, 10**9, 10**9), True, "a program of another user, or the kernel"),
+        (3, Load("", 0, 0.4, 10**9), False, "a program of another user, or the kernel"),
     ],
     ids=["reads", "computes", "this program", "its run", "kernel"],
 )
