@@ -16,10 +16,12 @@ from pathlib import Path
 from fswizard.system.host import environment
 from tests.builders import make_plan
 from tests.long.bench import promises, waiting
-from tests.long.bench.figures import table
 
-PARTS = {"waiting": waiting, "promises": promises}
-RESULTS = Path(__file__).with_name("RESULTS.md")
+PARTS = {
+    "waiting": ("Waiting and watching", waiting.measure),
+    "promises": ("Promised time", promises.measure),
+}
+HEAD = "| figure | bound | measured | | remark |\n| --- | --- | --- | --- | --- |"
 
 
 def main(parts: list[str]) -> None:
@@ -32,10 +34,11 @@ def main(parts: list[str]) -> None:
         "cases (the range, of fewer than six). A miss within the spread may be chance.",
     ]
     for name in parts or PARTS:
-        sections.append(f"## {PARTS[name].TITLE}\n\n{table(PARTS[name].measure())}")
+        title, measure = PARTS[name]
+        sections.append("\n".join((f"## {title}\n", HEAD, *measure())))
         print(f"{sections[-1]}\n", flush=True)
     if not parts:
-        RESULTS.write_text("\n\n".join(sections) + "\n", "utf-8")
+        Path(__file__).with_name("RESULTS.md").write_text("\n\n".join(sections) + "\n", "utf-8")
 
 
 if __name__ == "__main__":
