@@ -6,7 +6,10 @@ import os
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import replace
+
+import pyudev
 
 from fswizard.drives import topology
 from fswizard.drives.contents import contents, udev_runs
@@ -26,7 +29,9 @@ _NEVER_LISTED = re.compile(r"z?ram\d|fd\d|sr\d|nbd\d|mtdblock|mmcblk\d+(boot|rpm
 _ORDER = ("nvme", "sata", "sas", "scsi", "usb", "mmc", "virtio", "other", "md", "dm", "loop")
 _EXTENDED_PARTITION_BYTES = 1024
 """Size that Linux reports for an extended partition."""
-_POLL_S = 1.0
+_POLL_S = 2.0
+_SETTLE_S = 0.3
+"""One disk causes many events, and udev needs about that long to process them."""
 
 
 def inventory(tree: Tree = HERE) -> tuple[Drive, ...]:
@@ -43,11 +48,24 @@ def inventory(tree: Tree = HERE) -> tuple[Drive, ...]:
 
 
 def watch(stopped: Callable[[], bool]) -> Iterator[tuple[Drive, ...]]:
-    """The inventory now, and again whenever it changed, until `stopped()`. Blocks for up to a second."""
+    """The inventory now, and again whenever it changed, until `stopped()`. Blocks for up to `_POLL_S`.
+
+    Sysfs is read at intervals, too, as a mount, for example, is no event of a disk.
+    """
+    monitor = None
+    with suppress(OSError):  # no right to listen, in a container
+        monitor = pyudev.Monitor.from_netlink(pyudev.Context(), "kernel")
+        monitor.filter_by("block")
+        monitor.start()
     previous = inventory()
     yield previous
     while not stopped():
-        clock.sleep(_POLL_S)
+        if monitor is None:
+            clock.sleep(_POLL_S)
+        elif monitor.poll(_POLL_S) is not None:
+            clock.sleep(_SETTLE_S)
+            while monitor.poll(0) is not None:
+                pass
         current = inventory()
         if current != previous:
             previous = current

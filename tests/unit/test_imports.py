@@ -21,7 +21,7 @@ def test_the_command_line_loads_nothing_slow() -> None:
     program = "import fswizard.cli, fswizard.__main__, sys; print(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     loaded = {name.partition(".")[0] for name in done.stdout.split()}
-    assert not loaded & {"textual", "rich", "psutil", "asyncio", "msgspec"}
+    assert not loaded & {"textual", "rich", "psutil", "pyudev", "asyncio", "msgspec"}
 
 
 @pytest.mark.slow
