@@ -85,7 +85,7 @@ class Emulated:
         """`fswizard` with these words there; its result is copied to `path`. Raises RuntimeError if it fails."""
         with (
             tempfile.TemporaryDirectory(dir=machine.MEMORY) as memory,
-            booted(Path(memory), self.disks, zfs=True, counts_instructions=True) as vm,
+            booted(Path(memory), self.disks, kind="zfs", counts_instructions=True) as vm,
         ):
             vm.ok("udevadm", "wait", "--timeout=600", *self._links)
             if self.rules:

@@ -24,5 +24,5 @@ def zfs_machine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Machine]:
     Who changes anything in it puts it right again.
     """
     directory = tmp_path_factory.mktemp("machine")
-    with booted(directory, (MEASURED, *MEMBERS), zfs=True, keeps_root=True) as machine:
+    with booted(directory, (MEASURED, *MEMBERS), kind="zfs", keeps_root=True) as machine:
         yield machine

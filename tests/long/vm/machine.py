@@ -15,12 +15,13 @@ import subprocess
 import sysconfig
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
 from fswizard.system.process import Finished
 from tests.long.vm.disks import Disk
-from tests.long.vm.root import SUITE, Root, build
+from tests.long.vm.root import Kind, Root, build
 
 CHECKOUT = Path(__file__).parents[3]
 BOOT_S = 900.0
@@ -43,9 +44,6 @@ PROCESSOR = "qemu64"
 """The plainest: five levels of page tables, and what else newer ones have, cost a quarter more to emulate."""
 COUNTED = "shift=1,sleep=on"
 """An instruction takes 2 ns, and whoever waits for a disk waits in real time."""
-_POLL_S, _POLL_LATER_S = 0.2, 2.0
-"""Each question costs the machine some milliseconds of its processor."""
-_AGENT_PORT = "org.qemu.guest_agent.0"
 _NOTHING: Mapping[str, Any] = {}
 T = TypeVar("T")
 
@@ -92,13 +90,12 @@ class Channel:
         self._lines.close()
         self._connection.close()
 
-    def _next(self, timeout_s: float) -> dict[str, Any]:
+    def _next(self, timeout_s: float) -> Any:
         self._connection.settimeout(max(0.1, timeout_s))
         line = self._lines.readline()
         if not line:
             raise ConnectionError("QEMU has ended")
-        message: dict[str, Any] = json.loads(line)
-        return message
+        return json.loads(line)
 
 
 class Running:
@@ -107,18 +104,17 @@ class Running:
     def __init__(self, agent: Channel, argv: tuple[str, ...], timeout_s: float) -> None:
         self._agent = agent
         self._argv = argv
-        self._started = time.monotonic()
-        self._deadline = self._started + timeout_s
+        self._timeout_s = timeout_s
+        self._started_s = time.monotonic()
         answer = agent.ask("guest-exec", {"path": argv[0], "arg": argv[1:], "capture-output": True})
         self._pid: int = answer["pid"]
-        self._ended: dict[str, Any] | None = None
+        self._status: dict[str, Any] = {"exited": False}
 
     @property
     def alive(self) -> bool:
-        if self._ended is None:  # the agent tells of an end but once
-            status = self._agent.ask("guest-exec-status", {"pid": self._pid})
-            self._ended = status if status["exited"] else None
-        return self._ended is None
+        if not self._status["exited"]:  # the agent tells of an end but once
+            self._status = self._agent.ask("guest-exec-status", {"pid": self._pid})
+        return not self._status["exited"]
 
     def kill(self) -> None:
         """As nothing can be caught; what it has started is left alone."""
@@ -127,53 +123,46 @@ class Running:
     def wait(self) -> Finished:
         """Waits for its end. Raises TimeoutError when it takes too long, without ending it."""
         while self.alive:
-            if time.monotonic() > self._deadline:
+            elapsed_s = time.monotonic() - self._started_s
+            if elapsed_s > self._timeout_s:
                 raise TimeoutError(f"{' '.join(self._argv)} still runs")
-            time.sleep(min(_POLL_LATER_S, max(_POLL_S, (time.monotonic() - self._started) / 10)))
-        status = self._ended
-        assert status is not None
-        code = status["exitcode"] if "exitcode" in status else -status["signal"]
-        out, err = (base64.b64decode(status.get(name, "")) for name in ("out-data", "err-data"))
-        return Finished(self._argv, code, out, err, time.monotonic() - self._started)
+            time.sleep(min(2.0, max(0.2, elapsed_s / 10)))  # each question costs the machine some milliseconds
+        code = self._status["exitcode"] if "exitcode" in self._status else -self._status["signal"]
+        out, err = (base64.b64decode(self._status.get(name, "")) for name in ("out-data", "err-data"))
+        return Finished(self._argv, code, out, err, time.monotonic() - self._started_s)
 
 
+@dataclass
 class Machine:
     """A machine whose disks and console are files of the host, below `directory`."""
 
-    def __init__(
-        self, root: Root, directory: Path, disks: Sequence[Disk], *, keeps_root: bool, counts_instructions: bool
-    ) -> None:
-        self._root = root
-        self._counts_instructions = counts_instructions
-        self._directory = directory
-        self._disks = disks
-        self._keeps_root = keeps_root
+    root: Root
+    directory: Path
+    disks: Sequence[Disk]
+    keeps_root: bool
+    counts_instructions: bool
 
     def boot(self) -> None:
         """Returns when everything that starts at boot has started. Raises RuntimeError when it does not come up."""
         (monitor, monitor_end), (agent, agent_end) = socket.socketpair(), socket.socketpair()
-        ends = (monitor_end.fileno(), agent_end.fileno())
-        argv = _command(self._root, self._directory, self._disks, *ends, keeps_root=self._keeps_root)
-        argv += ["-icount", COUNTED] if self._counts_instructions else []
-        with monitor_end, agent_end, (self._directory / "qemu.log").open("wb") as log:
+        argv = self._command(monitor_end.fileno(), agent_end.fileno())
+        with monitor_end, agent_end, (self.directory / "qemu.log").open("wb") as log:
+            ends = (monitor_end.fileno(), agent_end.fileno())
             self._qemu = subprocess.Popen(argv, pass_fds=ends, stderr=log)
         self._monitor, self._agent = Channel(monitor), Channel(agent)
         with contextlib.ExitStack() as undo:
             undo.callback(self.cut_power)
             try:
-                self._await_boot()
+                self._monitor.ask("qmp_capabilities")
+                self._monitor.await_event("VSERPORT_CHANGE", BOOT_S, id="agent", open=True)
+                self.run("systemctl", "is-system-running", "--wait", timeout_s=BOOT_S)
+                mounted = self.run("mount", "--all", timeout_s=BOOT_S)  # also what took too long for systemd
+                if mounted.exit_code:
+                    raise OSError(mounted.output)
             except OSError as error:
-                words = "\n".join(log.read_text(errors="replace") for log in self._directory.glob("*.log"))
+                words = "\n".join(log.read_text(errors="replace") for log in self.directory.glob("*.log"))
                 raise RuntimeError(f"The machine did not come up: {error}\n{words}") from error
             undo.pop_all()
-
-    def _await_boot(self) -> None:
-        self._monitor.ask("qmp_capabilities")
-        self._monitor.await_event("VSERPORT_CHANGE", BOOT_S, id="agent", open=True)
-        self.run("systemctl", "is-system-running", "--wait", timeout_s=BOOT_S)
-        mounted = self.run("mount", "--all", timeout_s=BOOT_S)  # also what took too long for systemd
-        if mounted.exit_code:
-            raise OSError(mounted.output)
 
     def start(self, *argv: str, timeout_s: float = TIMEOUT_S) -> Running:
         return Running(self._agent, argv, timeout_s)
@@ -209,9 +198,10 @@ class Machine:
         self._agent.close()
 
     def plug(self, disk: Disk) -> None:
-        if disk.bytes_per_s:
-            self._monitor.ask("object-add", _limits(disk))
-        self._monitor.ask("blockdev-add", _medium(disk, self._directory))
+        limits, medium = _backing(disk, self.directory)
+        if limits:
+            self._monitor.ask("object-add", limits)
+        self._monitor.ask("blockdev-add", medium)
         for device in disk.devices:
             self._monitor.ask("device_add", device)
 
@@ -221,14 +211,48 @@ class Machine:
         self._monitor.await_event("DEVICE_DELETED", TIMEOUT_S, device=disk.serial)
         self._monitor.ask("blockdev-del", {"node-name": f"{disk.serial}-medium"})
 
+    def _command(self, monitor: int, agent: int) -> list[str]:
+        image, snapshot = self.root.image, "on"
+        if self.keeps_root:
+            image, snapshot = self.directory / "root.raw", "off"
+        if self.keeps_root and not image.exists():
+            subprocess.run(["cp", "--sparse=always", self.root.image, image], check=True)
+            # With a journal, so that it can be written to again after a power failure.
+            subprocess.run(["tune2fs", "-j", image], check=True, stdout=subprocess.DEVNULL)
+        options = [
+            *("-nodefaults", "-no-reboot", "-display none", "-machine q35,accel=tcg", "-smp 1", "-m 2G"),
+            f"-cpu {PROCESSOR}",
+            f"-kernel {self.root.kernel}",
+            f"-initrd {self.root.initrd}",
+            f"-append {KERNEL}",
+            f"-serial file:{self.directory / 'console.log'}",
+            *("-chardev pty,id=terminal", "-serial chardev:terminal"),
+            *(f"-chardev socket,id=monitor,fd={monitor}", "-mon chardev=monitor,mode=control"),
+            *(f"-chardev socket,id=agent,fd={agent}", "-device virtio-serial-pci"),
+            "-device virtserialport,id=agent,chardev=agent,name=org.qemu.guest_agent.0",
+            f"-drive if=none,id=root,file={image},format=raw,snapshot={snapshot},cache=unsafe",
+            *("-device virtio-blk-pci,drive=root,serial=ROOT", "-device qemu-xhci,id=usb"),
+        ]
+        for tag, path in {"checkout": CHECKOUT, "packages": sysconfig.get_path("purelib")}.items():
+            options.append(f"-virtfs local,path={path},mount_tag={tag},security_model=none,readonly=on,multidevs=remap")
+        for disk in self.disks:
+            limits, medium = _backing(disk, self.directory)
+            if limits:
+                options.append(f"-object {json.dumps(limits)}")
+            options.append(f"-blockdev {json.dumps(medium)}")
+            options += [f"-device {json.dumps(device)}" for device in disk.devices]
+        if self.counts_instructions:
+            options.append(f"-icount {COUNTED}")
+        words = [word for option in options for word in option.split(" ", 1)]
+        return ["setpriv", "--pdeathsig", "KILL", "qemu-system-x86_64", *words]
+
 
 @contextlib.contextmanager
 def booted(
     directory: Path,
-    disks: Sequence[Disk] = (),
+    disks: Sequence[Disk],
     *,
-    suite: str = SUITE,
-    zfs: bool = False,
+    kind: Kind = "usual",
     keeps_root: bool = False,
     counts_instructions: bool = False,
 ) -> Iterator[Machine]:
@@ -239,8 +263,7 @@ def booted(
     something else to do: then it can measure on a busy host, too.
     """
     compileall.compile_dir(CHECKOUT / "fswizard", quiet=1)  # the machine cannot write it down, and is slow at it
-    root = build(suite, zfs=zfs)
-    machine = Machine(root, directory, disks, keeps_root=keeps_root, counts_instructions=counts_instructions)
+    machine = Machine(build(kind), directory, disks, keeps_root, counts_instructions)
     machine.boot()
     try:
         yield machine
@@ -248,53 +271,17 @@ def booted(
         machine.cut_power()
 
 
-def _command(
-    root: Root, directory: Path, disks: Sequence[Disk], monitor: int, agent: int, *, keeps_root: bool
-) -> list[str]:
-    argv = ["setpriv", "--pdeathsig", "KILL", "qemu-system-x86_64", "-nodefaults", "-no-reboot", "-display", "none"]
-    argv += ["-machine", "q35,accel=tcg", "-cpu", PROCESSOR, "-smp", "1", "-m", "2G"]
-    argv += ["-kernel", str(root.kernel), "-initrd", str(root.initrd)]
-    argv += ["-append", KERNEL]
-    argv += ["-serial", f"file:{directory / 'console.log'}"]
-    argv += ["-chardev", "pty,id=terminal", "-serial", "chardev:terminal"]
-    argv += ["-chardev", f"socket,id=monitor,fd={monitor}", "-mon", "chardev=monitor,mode=control"]
-    argv += ["-chardev", f"socket,id=agent,fd={agent}", "-device", "virtio-serial-pci"]
-    argv += ["-device", f"virtserialport,id=agent,chardev=agent,name={_AGENT_PORT}"]
-    image = _own_copy(root, directory) if keeps_root else root.image
-    snapshot = "off" if keeps_root else "on"
-    argv += ["-drive", f"if=none,id=root,file={image},format=raw,snapshot={snapshot},cache=unsafe"]
-    argv += ["-device", "virtio-blk-pci,drive=root,serial=ROOT", "-device", "qemu-xhci,id=usb"]
-    for tag, path in {"checkout": str(CHECKOUT), "packages": sysconfig.get_path("purelib")}.items():
-        argv += ["-virtfs", f"local,path={path},mount_tag={tag},security_model=none,readonly=on,multidevs=remap"]
-    for disk in disks:
-        if disk.bytes_per_s:
-            argv += ["-object", json.dumps(_limits(disk))]
-        argv += ["-blockdev", json.dumps(_medium(disk, directory))]
-        argv += [word for device in disk.devices for word in ("-device", json.dumps(device))]
-    return argv
-
-
-def _own_copy(root: Root, directory: Path) -> Path:
-    image = directory / "root.raw"
-    if not image.exists():
-        subprocess.run(["cp", "--sparse=always", root.image, image], check=True)
-        # With a journal, so that it can be written to again after a power failure.
-        subprocess.run(["tune2fs", "-j", image], check=True, stdout=subprocess.DEVNULL)
-    return image
-
-
-def _medium(disk: Disk, directory: Path) -> dict[str, Any]:
-    """The sparse file that keeps the disk's contents, made where it is not there yet."""
+def _backing(disk: Disk, directory: Path) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The limits of a disk's speed, if it has any, and the sparse file of its contents, made where there is none."""
     path = directory / f"{disk.serial}.raw"
     with path.open("ab") as file:
         os.truncate(file.fileno(), disk.size_bytes)
     cache = {"direct": False, "no-flush": True}
+    limits: dict[str, Any] = {}
     below = {"driver": "file", "filename": str(path), "discard": "unmap", "cache": cache}
     if disk.bytes_per_s:
-        below = {"driver": "throttle", "throttle-group": f"{disk.serial}-limits", "discard": "unmap", "file": below}
-    return {"node-name": f"{disk.serial}-medium", "driver": "raw", "discard": "unmap", "file": below}
-
-
-def _limits(disk: Disk) -> dict[str, Any]:
-    limits = {"bps-total": disk.bytes_per_s, "iops-total": disk.requests_per_s}
-    return {"qom-type": "throttle-group", "id": f"{disk.serial}-limits", "limits": limits}
+        name = f"{disk.serial}-limits"
+        rates = {"bps-total": disk.bytes_per_s, "iops-total": disk.requests_per_s}
+        limits = {"qom-type": "throttle-group", "id": name, "limits": rates}
+        below = {"driver": "throttle", "throttle-group": name, "discard": "unmap", "file": below}
+    return limits, {"node-name": f"{disk.serial}-medium", "driver": "raw", "discard": "unmap", "file": below}

@@ -7,13 +7,12 @@ import hashlib
 import os
 import shutil
 import subprocess
-from collections.abc import Iterable, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "fswizard-vm"
-SUITE, NEWER = "bookworm", "trixie"
-"""What all tests use, and what has the kernel that a few of them need."""
 ROOM = "12G"
 """Size of the root filesystem; sparse."""
 PACKAGES = (
@@ -22,10 +21,15 @@ PACKAGES = (
     *("nilfs-tools", "jfsutils", "exfatprogs", "dosfstools", "ntfs-3g", "mdadm", "sqlite3", "borgbackup", "rsync"),
     *("cryptsetup-bin", "dmsetup", "udisks2", "polkitd", "libpam-systemd", "dbus-user-session"),
 )
-NEWER_PACKAGES = ("python3-msgspec",)
-"""What the newer Python cannot take from the packages of the tests, which are compiled for the one of `SUITE`."""
-ZFS_PACKAGES = ("linux-headers-amd64", "zfs-dkms", "zfsutils-linux")
-"""OpenZFS, whose module is built in the root: many minutes that only the tests of ZFS pay."""
+Kind = Literal["usual", "newer", "zfs"]
+KINDS: Mapping[Kind, tuple[str, str, tuple[str, ...]]] = {
+    "usual": ("bookworm", "main", ()),
+    # The newer Python cannot take it from the packages of the tests, which are compiled for the one of bookworm.
+    "newer": ("trixie", "main", ("python3-msgspec",)),
+    # OpenZFS, whose module is built in the root: many minutes that only the tests of ZFS pay.
+    "zfs": ("bookworm", "main,contrib", ("linux-headers-amd64", "zfs-dkms", "zfsutils-linux")),
+}
+"""Suite, components and further packages."""
 LEFT_OUT = (
     *("/usr/share/doc/*", "/usr/share/man/*", "/usr/share/locale/*"),
     *(f"/lib/modules/*/kernel/{kind}/*" for kind in ("drivers/gpu", "drivers/media", "drivers/net", "sound")),
@@ -76,43 +80,32 @@ class Root:
         return next(self.directory.glob("boot/initrd.img-*"))
 
 
-def build(suite: str = SUITE, *, zfs: bool = False) -> Root:
-    """The root of this recipe, from the cache where it is there. Roots of other recipes are removed."""
-    command = _command(suite, zfs)
-    root = _root(command)
-    if not root.directory.exists():
-        CACHE.mkdir(parents=True, exist_ok=True)
-        with (CACHE / "lock").open("w") as lock:
-            fcntl.flock(lock, fcntl.LOCK_EX)
-            if not root.directory.exists():
-                _make(root, command)
+def build(kind: Kind) -> Root:
+    """The root of this kind, from the cache where it is there. Roots of other recipes are removed."""
+    root = Root(_directory(kind))
+    CACHE.mkdir(parents=True, exist_ok=True)
+    with (CACHE / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not root.directory.exists():
+            for old in {*CACHE.glob("*/")} - {*map(_directory, KINDS)}:
+                shutil.rmtree(old)
+            new = Root(CACHE / "new")
+            new.directory.mkdir()
+            subprocess.run(_command(kind), cwd=new.directory, check=True)
+            subprocess.run(["resize2fs", new.image, ROOM], check=True)
+            new.directory.rename(root.directory)
     return root
 
 
-def _make(root: Root, command: Sequence[str]) -> None:
-    known = {_root(_command(*recipe)).directory for recipe in ((SUITE, False), (SUITE, True), (NEWER, False))}
-    for old in {*CACHE.glob("*/")} - known:
-        shutil.rmtree(old)
-    new = Root(CACHE / "new")
-    new.directory.mkdir()
-    subprocess.run(command, cwd=new.directory, check=True)
-    subprocess.run(["resize2fs", new.image, ROOM], check=True)
-    new.directory.rename(root.directory)
+def _directory(kind: Kind) -> Path:
+    return CACHE / hashlib.sha256("\0".join((*_command(kind), ROOM)).encode()).hexdigest()[:16]
 
 
-def _root(command: Sequence[str]) -> Root:
-    return Root(CACHE / hashlib.sha256("\0".join((*command, ROOM)).encode()).hexdigest()[:16])
-
-
-def _command(suite: str, zfs: bool) -> tuple[str, ...]:
-    return tuple(_words(suite, zfs))
-
-
-def _words(suite: str, zfs: bool) -> Iterable[str]:
-    further = NEWER_PACKAGES if suite == NEWER else ZFS_PACKAGES if zfs else ()
-    packages = PACKAGES + further
-    yield from ("mmdebstrap", "--quiet", "--variant=minbase", "--format=ext2", f"--include={','.join(packages)}")
-    yield f"--components={'main,contrib' if zfs else 'main'}"
-    yield from (f"--dpkgopt=path-exclude={path}" for path in LEFT_OUT)
-    yield from (f"--{stage}-hook={hook}" for stage, hooks in _HOOKS.items() for hook in hooks)
-    yield from (suite, "root.ext2")
+def _command(kind: Kind) -> list[str]:
+    suite, components, further = KINDS[kind]
+    packages = ",".join((*PACKAGES, *further))
+    command = ["mmdebstrap", "--quiet", "--variant=minbase", "--format=ext2", f"--include={packages}"]
+    command += [f"--components={components}", *(f"--dpkgopt=path-exclude={path}" for path in LEFT_OUT)]
+    for stage, hooks in _HOOKS.items():
+        command += [f"--{stage}-hook={hook}" for hook in hooks]
+    return [*command, suite, "root.ext2"]
