@@ -7,7 +7,7 @@ from pathlib import Path
 
 from fswizard.model.events import Event, RunEnded, RunStarted, fold
 from fswizard.model.result import Result
-from fswizard.session import ended_text
+from fswizard.session import STOPPED
 from fswizard.system import clock
 
 SPEED = 10.0
@@ -44,7 +44,7 @@ class Replay:
             while not self.stopped and (wait_s := due_s - clock.monotonic()) > 0:
                 await clock.pause(min(wait_s, POLL_S))
             if self.stopped:
-                end = RunEnded(at_s, "stopped", ended_text(self._result))
+                end = RunEnded(at_s, "stopped", STOPPED)
                 self._result = fold(self._result, (end,))
                 yield end
                 return

@@ -15,9 +15,10 @@ from fswizard.session.planning import (
 )
 from fswizard.session.process import start
 from fswizard.session.resuming import Resumption, resumable, take_up, why_not
-from fswizard.session.session import Session, ended_text
+from fswizard.session.session import STOPPED, Session
 
 __all__ = [
+    "STOPPED",
     "Choices",
     "FollowedRun",
     "OngoingRun",
@@ -25,7 +26,6 @@ __all__ = [
     "Session",
     "absent_programs",
     "all_aged",
-    "ended_text",
     "estimated",
     "find_ongoing",
     "left_out_text",

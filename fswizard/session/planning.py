@@ -81,6 +81,11 @@ def make_plan(choices: Choices) -> Plan:
         candidates = all_aged(candidates)
     if choices.drive and not target.others:
         drive = choices.drive
+    time_limit_s, memory_bytes = choices.time_limit_s, choices.memory_limit_bytes
+    if time_limit_s is None:
+        time_limit_s = recipe.minutes * 60 * (AGED_TIMES if any(each.aged for each in candidates) else 1)
+    if memory_bytes is None:
+        memory_bytes = memory_limit_bytes([workload.job for workload in recipe.workloads], host.this.memory_bytes())
     plan = Plan(
         recipe=recipe,
         candidates=candidates,
@@ -88,22 +93,17 @@ def make_plan(choices: Choices) -> Plan:
         target=target,
         drive=drive or drive_under(target, otherwise=candidates[0].directory, asking=True),
         needs=choices.needs,
-        time_limit_s=choices.time_limit_s or 0.0,
+        time_limit_s=time_limit_s,
         minimum_rounds=choices.rounds[0],
         maximum_rounds=choices.rounds[1],
         seed=random.randrange(1 << 31) if choices.seed is None else choices.seed,
-        memory_limit_bytes=choices.memory_limit_bytes or 0,
+        memory_limit_bytes=memory_bytes,
         losses=losses,
         left_out=left_out,
     )
     require_ageing(plan)
     lacking = [each.package for each in left_out]
     require_programs(_work(recipe), packages=lacking)
-    if choices.time_limit_s is None:
-        plan = replace(plan, time_limit_s=recipe.minutes * 60 * (AGED_TIMES if plan.aged else 1))
-    if choices.memory_limit_bytes is None:
-        jobs = [workload.job for workload in recipe.workloads]
-        plan = replace(plan, memory_limit_bytes=memory_limit_bytes(jobs, host.this.memory_bytes()))
     plan = within_budget(estimated(plan), choices.write_budget_bytes)
     return with_commands(replace(plan, by_udisks=target.kind == "image" and not why_root(plan.candidates)))
 

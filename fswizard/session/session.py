@@ -43,6 +43,7 @@ from fswizard.system.host import environment
 MOST_ORDER_BYTES = 4096
 MOST_DISTURBED = 3
 """Number of consecutive disturbed rounds (a program was killed or stopped) after which the run ends."""
+STOPPED = N_("The run was stopped early; what was measured so far is kept.")
 WHY_STOPPED = {
     "one-left": N_("One candidate is proven faster than all others."),
     "alone": N_("Only one candidate is left, with nothing to compare it with."),
@@ -137,7 +138,7 @@ class Session:
                 prepared = await self._prepare(undo)
                 ended = RunEnded(0.0, *await self._rounds(prepared))
         except asyncio.CancelledError:
-            ended = RunEnded(0.0, self._ended_by or "cancelled", ended_text(self.result))
+            ended = RunEnded(0.0, self._ended_by or "cancelled", _(STOPPED))
         except (FswizardError, OSError) as error:
             if isinstance(error, OSError):
                 text = _("The machine stopped the run: {error}.", error=error)
@@ -289,10 +290,3 @@ class Session:
             after = written()
             if before is not None and after is not None and (after > before or metric is TRIAL_WRITTEN):
                 self._emitter.sample(metric, after - before)
-
-
-def ended_text(result: Result) -> str:
-    """Reason of the end of a run that the user ended."""
-    if any(sample.round and sample.primary for sample in result.samples):
-        return _("The run was stopped early; the results so far are kept.")
-    return _("The run was stopped before anything was measured.")

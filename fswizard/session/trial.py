@@ -10,16 +10,18 @@ from functools import partial
 
 from fswizard.disks.disk import CandidateFailed
 from fswizard.disks.image import PreparedTarget
-from fswizard.engines import WorkloadContext, WorkloadFailed, engine
+from fswizard.engines import WorkloadContext, WorkloadFailed, cached_share, engine
 from fswizard.errors import FswizardError, Missing, Refused, RunFailed
-from fswizard.language import _
-from fswizard.model.metrics import DEVICE_READ, DEVICE_WRITTEN, SHARE_DONE, THROUGHPUT, USED
+from fswizard.language import _, joined
+from fswizard.model.filesystem import Candidate
+from fswizard.model.metrics import DEVICE_READ, DEVICE_WRITTEN, DIRECT_CACHED, MOST_CACHED, SHARE_DONE, THROUGHPUT, USED
 from fswizard.model.plan import Plan, Trial
 from fswizard.model.recipe import Workload
-from fswizard.model.result import Failure, Sample
+from fswizard.model.result import Doubt, Failure, Sample
+from fswizard.model.units import share_text
 from fswizard.progress.emitter import Emitter
 from fswizard.progress.workload_events import Doing, Emit, Measured, Progress, Ran, SeriesRecorder, WorkloadEvent
-from fswizard.session import direct_io, doubts
+from fswizard.session import doubts
 from fswizard.system import clock
 from fswizard.system.block_stats import Counters, counters
 
@@ -51,7 +53,7 @@ async def run_trial(
             async with _device_blamed_first(prepared), prepared.open(candidate) as context:
                 while left:
                     if left[0] is first_direct:
-                        await direct_io.check(plan, candidate, context, emitter)
+                        await _check_direct(plan, candidate, context, emitter)
                     await _run_workload(plan, trial, left[0], context, emitter)
                     left.pop(0)
             return True
@@ -67,6 +69,28 @@ async def run_trial(
                 return False
             emitter.skipped(_("{text} It is tried once more on a fresh filesystem.", text=problem.text))
             tried_again = True
+
+
+async def _check_direct(plan: Plan, candidate: Candidate, context: WorkloadContext, emitter: Emitter) -> None:
+    """Record how much of a direct write was in memory, and raise a doubt if it was much."""
+    emitter.begin("check", _("checking whether direct I/O really is direct"))
+    try:
+        share = await cached_share(context)
+    except OSError as error:  # of the scratch directory, which belongs to no candidate
+        emitter.skipped(_("Couldn't check: {error}.", error=error))
+        return
+    if share is None:  # it refuses direct I/O, so the workload will fail
+        return
+    emitter.sample(DIRECT_CACHED, share)
+    if share > MOST_CACHED:
+        text = _(
+            "{candidate} kept {share} of a direct write (O_DIRECT) in memory: its figures for {titles} say less about "
+            "the disk, and nothing about programs that write normally, as most do.",
+            candidate=candidate.name,
+            share=share_text(share),
+            titles=joined([_(workload.title) for workload in plan.recipe.workloads if workload.job.direct], ", "),
+        )
+        emitter.doubt(Doubt(f"{candidate.filesystem.name}-not-direct".lower(), text))
 
 
 @asynccontextmanager

@@ -68,8 +68,8 @@ def _dependences(plan: Plan, tables: Tables, pairs: Sequence[Ratio]) -> tuple[De
     """
     leads: dict[Pair, Ratio] = {}
     for pair in pairs:
-        if pair.differs:
-            lead = pair if pair.verdict == "faster" else pair.inverted()
+        lead = pair.inverted() if pair.verdict == "slower" else pair
+        if lead.verdict == "faster":
             leads[lead.candidate, lead.baseline] = lead
     weights: dict[str, float] = {}
     tests: dict[str, list[str]] = {}
