@@ -1,11 +1,11 @@
-"""Whether what is measured briefly agrees with what is measured at length: each test of a recipe, at several amounts.
+"""Whether what is measured briefly agrees with what is measured at length: each test of a recipe, at two amounts.
 
 A run finds how much of each test fits into its box on the disk. Then each test is done in the same trial with that
-amount, and with multiples of it, by the program itself.
+amount, and with four times as much, by the program itself.
 Prints units, seconds on the baseline, and ratios to it with their intervals; a test's direction has turned where the
 long one is beyond 10 % and the brief one is on the other side of 1.
 
-As root: python -m tests.long.truth hdd quick --times 1,4 --rounds 4 --image 8G
+As root: python -m tests.long.truth hdd quick --image 8G
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import argparse
 import asyncio
 import math
 import tempfile
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from statistics import fmean
@@ -23,26 +23,28 @@ from typing import get_args
 from fswizard import recipes
 from fswizard.engines.sqlite import SqliteJob
 from fswizard.engines.tree import TreeJob
-from fswizard.model.analysis import Ratio
 from fswizard.model.metrics import DURATION
-from fswizard.model.recipe import Job, Recipe, Workload
+from fswizard.model.recipe import Job, Recipe
 from fswizard.model.result import Result
 from fswizard.model.units import parse_size
 from fswizard.stats import analyse
 from tests.long.simulated import real_time
 from tests.loop.runs import result_of, session_in, short_plan
 
+TIMES = (1, 4)
+ROUNDS = 4
 TEN_HOURS_S = 36_000.0
 
 
-def at_amounts(workloads: Iterable[Workload], times: Sequence[int]) -> tuple[Workload, ...]:
+def at_each_amount(recipe: Recipe) -> Recipe:
     """Each test that has a box, at these multiples of its amount, those of one multiple in turn."""
-    boxed = [workload for workload in workloads if workload.box_s]
-    return tuple(
+    workloads = tuple(
         replace(each, name=f"{each.name}-x{factor}", job=times_as_much(each.task, factor), box_s=0.0, amount=None)
-        for factor in times
-        for each in boxed
+        for factor in TIMES
+        for each in recipe.workloads
+        if each.box_s
     )
+    return replace(recipe, workloads=workloads)
 
 
 def times_as_much(job: Job, factor: int) -> Job:
@@ -54,43 +56,34 @@ def times_as_much(job: Job, factor: int) -> Job:
     return replace(job, files=files, total_bytes=factor * job.total_bytes)
 
 
-def table(result: Result, times: Sequence[int]) -> str:
+def table(result: Result) -> Iterator[str]:
     """The ratios at each amount, and the overall one of each multiple."""
-    ratios = [ratio for ratio in analyse(result).by_workload if ratio.ratio]
-    lines = []
-    for ratio in ratios:
-        units = result.plan.recipe.workload(ratio.workload).task.units or 1
-        figures = f"{_took_s(result, ratio):6.2f} s {ratio.ratio:5.2f} ({ratio.interval()})"
-        lines.append(f"{ratio.candidate:16} {ratio.workload:20} {units:>5} {figures}")
-    for candidate in dict.fromkeys(ratio.candidate for ratio in ratios):
-        for factor in times:
-            found = [r for r in ratios if r.candidate == candidate and r.workload.endswith(f"-x{factor}")]
-            weights = [result.plan.recipe.workload(ratio.workload).weight for ratio in found]
-            mean = sum(weight * math.log(ratio.ratio) for weight, ratio in zip(weights, found)) / sum(weights)
-            lines.append(f"{candidate:16} overall-x{factor} {math.exp(mean):.3f}")
-    return "\n".join(lines)
-
-
-def _took_s(result: Result, ratio: Ratio) -> float:
-    """On the baseline."""
-    wanted = DURATION.name, ratio.baseline, ratio.workload
-    return fmean(s.value for s in result.samples if (s.metric, s.candidate, s.workload) == wanted)
+    weighted: dict[str, list[tuple[float, float]]] = {}
+    for ratio in analyse(result).by_workload:
+        if not ratio.ratio:
+            continue
+        workload = result.plan.recipe.workload(ratio.workload)
+        wanted = DURATION.name, ratio.baseline, ratio.workload
+        took_s = fmean(s.value for s in result.samples if (s.metric, s.candidate, s.workload) == wanted)
+        figures = f"{took_s:6.2f} s {ratio.ratio:5.2f} ({ratio.interval()})"
+        yield f"{ratio.candidate:16} {ratio.workload:20} {workload.task.units or 1:>5} {figures}"
+        overall = f"{ratio.candidate:16} overall-x{ratio.workload.rpartition('-x')[2]}"
+        weighted.setdefault(overall, []).append((workload.weight, math.log(ratio.ratio)))
+    for overall, pairs in weighted.items():
+        mean = sum(weight * log for weight, log in pairs) / sum(weight for weight, _ in pairs)
+        yield f"{overall} {math.exp(mean):.3f}"
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description="Brief and long work on one disk.")
     parser.add_argument("model", choices=get_args(real_time.Model))
     parser.add_argument("recipe")
-    parser.add_argument("--times", default="1,4", help="multiples of the least amounts")
-    parser.add_argument("--rounds", type=int, default=4)
     parser.add_argument("--image", default="8G", help="size of the scratch image")
     options = parser.parse_args()
-    times, recipe = [int(word) for word in options.times.split(",")], recipes.find(options.recipe)
     with tempfile.TemporaryDirectory(dir="/var/tmp") as name, real_time.host(options.model, 14 << 30, Path(name)) as at:
-        found = _run(Path(at), Path(name, "found"), recipe, 1).plan.recipe
-        workloads = at_amounts(found.workloads, times)
-        both = replace(found, workloads=workloads, image_bytes=parse_size(options.image))
-        print(table(_run(Path(at), Path(name, "both"), both, options.rounds), times))
+        found = _run(at, Path(name, "found"), recipes.find(options.recipe), 1).plan.recipe
+        both = replace(at_each_amount(found), image_bytes=parse_size(options.image))
+        print("\n".join(table(_run(at, Path(name, "both"), both, ROUNDS))))
 
 
 def _run(host: Path, directory: Path, recipe: Recipe, rounds: int) -> Result:
