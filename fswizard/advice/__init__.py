@@ -13,7 +13,7 @@ from fswizard.model.analysis import Findings
 from fswizard.model.needs import NEEDS
 from fswizard.model.result import Doubt, Result
 from fswizard.model.text import safe
-from fswizard.stats import analyse, doubts, summarise, tables_of
+from fswizard.stats import analyse, doubts, summarise
 
 
 def conclude(
@@ -38,21 +38,19 @@ def conclude(
         plan = replace(plan, needs=tuple(dict.fromkeys(needs)))
     result = replace(result, plan=plan)
 
-    tables = tables_of(result)
-    analysis = analyse(result, tables)
-    summaries = summarise(result, tables)
+    analysis, summaries = analyse(result), summarise(result)
     # A run may have raised what its figures show again, so the first doubt of each kind counts.
     by_code: dict[str, Doubt] = {}
     for doubt in result.doubts:
         by_code.setdefault(doubt.code, replace(doubt, text=_(doubt.text)))
-    for doubt in doubts(result, tables, analysis, summaries):
+    for doubt in doubts(result, analysis, summaries):
         by_code.setdefault(doubt.code, doubt)
     choice = choose(result, analysis)
     return Findings(
         result,
         analysis,
         tuple(by_code.values()),
-        make_answer(choice, by_code, tables),
+        make_answer(choice, by_code),
         tuple(reasons(choice)),
         summaries,
     )

@@ -13,7 +13,6 @@ from fswizard.model.needs import NEEDS, feature_nouns
 from fswizard.model.result import Doubt
 from fswizard.model.units import duration_text, speed_text
 from fswizard.stats import more_time
-from fswizard.stats.table import Tables
 
 CACHE = "cache-not-exceeded"
 WARNINGS = (
@@ -36,7 +35,7 @@ RARELY_DECIDE = {"repair", "grow", "quotas", "case-insensitive"}
 Doubts = Mapping[str, Doubt]
 
 
-def make_answer(choice: Choice, doubts: Doubts, tables: Tables) -> Answer:
+def make_answer(choice: Choice, doubts: Doubts) -> Answer:
     """The answer for any result; `doubts` are by code."""
     if not choice.names:
         return _nothing(choice)
@@ -50,7 +49,7 @@ def make_answer(choice: Choice, doubts: Doubts, tables: Tables) -> Answer:
         case "only":
             answer = _only(choice)
         case _:
-            answer = _open(choice, tables)
+            answer = _open(choice)
 
     bound = answer.bound
     if answer.kind in ("winner", "depends") and answer.ratio and answer.ratio.low:
@@ -200,7 +199,7 @@ def _only(choice: Choice) -> Answer:
     return Answer("only", _use(choice, reason))
 
 
-def _open(choice: Choice, tables: Tables) -> Answer:
+def _open(choice: Choice) -> Answer:
     """The answer if the fastest is not settled, or if only one candidate was measured."""
     name, *rivals = choice.names
     if not rivals:
@@ -219,7 +218,7 @@ def _open(choice: Choice, tables: Tables) -> Answer:
             low, high = choice.speed(pair.low), choice.speed(pair.high)
         fields = {"candidate": choice.title(pair.candidate), "speed": choice.comparison(pair)}
         lines.append(_(text, low=low, high=high, **fields))
-    more = more_time(choice.result, choice.names, choice.result.trial_s, tables)
+    more = more_time(choice.result, choice.names)
     return Answer("open", verdict, ratio=pairs[0].inverted() if pairs else None, lines=tuple(lines), more=more)
 
 

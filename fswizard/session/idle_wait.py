@@ -85,6 +85,7 @@ class IdleWait:
         return ""
 
     def _used_s(self) -> list[float]:
+        """Time for which tasks waited for processors and for disks, and for which the measured disks were active."""
         pressure_s = [host.this.pressure_total_s("cpu"), host.this.pressure_total_s("io")]
         return [*pressure_s, *map(host.this.disk_busy_s, self._disks)]
 

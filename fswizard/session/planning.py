@@ -102,8 +102,7 @@ def make_plan(choices: Choices) -> Plan:
         left_out=left_out,
     )
     require_ageing(plan)
-    lacking = [each.package for each in left_out]
-    require_programs(_work(recipe), packages=lacking)
+    require_programs(_work(recipe), packages=[each.package for each in left_out])
     plan = within_budget(estimated(plan), choices.write_budget_bytes)
     return with_commands(replace(plan, by_udisks=target.kind == "image" and not why_root(plan.candidates)))
 
@@ -183,8 +182,7 @@ def _candidates(choices: Choices, target: Target, recipe: Recipe) -> tuple[tuple
         candidates = tuple(candidate for candidate, _ in states)
     fitting = tuple(candidate for candidate in candidates if not candidate.lacking(choices.needs))
     if not fitting:
-        lacking = dict.fromkeys(need for candidate in candidates for need in candidate.lacking(choices.needs))
-        text = _("No candidate has all that you need: they lack {features}.", features=listing([*lacking]))
+        text = _("No candidate has all that you need: {features}.", features=listing(choices.needs))
         raise UsageError(text, _("Add another filesystem to --candidates, or leave something out of --need."))
     return fitting, left_out
 
@@ -225,11 +223,8 @@ def require_available(candidate: Candidate, state: Availability, *, packages: Co
 def require_programs(commands: Sequence[PlannedCommand], *, packages: Collection[str] = ()) -> None:
     """Raises Missing if a program of `commands` is not installed; the hint also installs `packages`."""
     if absent := _absent(commands):
-        hint = programs.install_hint(*packages_of(absent), *packages)
-        if programs.package_manager():
-            hint = _("{hint}, or run `fswizard doctor --install`.", hint=hint)
-        names = ", ".join(map(safe, absent))
-        raise Missing(_("The tests need programs that are not installed: {names}.", names=names), hint)
+        text = _("The tests need programs that are not installed: {names}.", names=", ".join(map(safe, absent)))
+        raise Missing(text, programs.install_hint(*packages_of(absent), *packages))
 
 
 def absent_programs(recipe: Recipe) -> dict[str, list[str]]:

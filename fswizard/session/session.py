@@ -231,7 +231,7 @@ class Session:
             analysis = analyse(whole)
             decision = decide(analysis, self.plan, left)
             survivors = decision.survivors
-            more = None if decision.stop else more_time(whole, survivors, whole.trial_s)
+            more = None if decision.stop else more_time(whole, survivors)
             self._emitter.ratios(analysis, more)
             self._emitter.round_finished(number, survivors)
             if decision.stop:

@@ -4,6 +4,5 @@ from fswizard.stats.analyse import Decision, analyse, decide
 from fswizard.stats.doubts import doubts
 from fswizard.stats.more_time import more_time
 from fswizard.stats.summary import summarise
-from fswizard.stats.table import tables_of
 
-__all__ = ["Decision", "analyse", "decide", "doubts", "more_time", "summarise", "tables_of"]
+__all__ = ["Decision", "analyse", "decide", "doubts", "more_time", "summarise"]

@@ -14,15 +14,13 @@ from fswizard.stats.intervals import ALPHA, Contrast, Pair, compare, contrasts, 
 from fswizard.stats.table import ALL, Tables, tables_of, weighted_mean
 
 
-def analyse(result: Result, tables: Tables | None = None) -> Analysis:
-    """Analyse the valid rounds so far: all ratios, leaders, and candidates proven slower. `tables` are those of
-    `result`.
+def analyse(result: Result) -> Analysis:
+    """Analyse the valid rounds so far: all ratios, leaders, and candidates proven slower.
 
     A candidate that failed a workload with weight has no overall ratio. If the baseline is missing or failed, the
     best other candidate replaces it. A single candidate has no ratios.
     """
-    plan = result.plan
-    tables = tables or tables_of(result)
+    plan, tables = result.plan, tables_of(result)
     standing, failed = tables.standing[ALL], tables.failed[ALL]
     order = ranking(standing)
     in_the_run = list(order)

@@ -12,7 +12,7 @@ from fswizard.model.plan import INTERVAL_ROUNDS
 from fswizard.model.result import Doubt, Result
 from fswizard.model.units import share_text
 from fswizard.stats.intervals import LEAST_DEVIATION, variance
-from fswizard.stats.table import ALL, Table, Tables, score
+from fswizard.stats.table import ALL, Table, score, tables_of
 
 BUILT_IN_NAMES = frozenset(metric.name for metric in BUILT_IN_RATES)
 MOST_LEFT = 0.7
@@ -27,8 +27,9 @@ UNEVEN_FROM_OF_TWO = 5
 runs."""
 
 
-def doubts(result: Result, tables: Tables, analysis: Analysis, summaries: Sequence[Summary]) -> Iterator[Doubt]:
-    """Reasons to doubt an analysis, with advice on each; `tables` and `summaries` are those of `result`."""
+def doubts(result: Result, analysis: Analysis, summaries: Sequence[Summary]) -> Iterator[Doubt]:
+    """Reasons to doubt an analysis, with advice on each."""
+    tables = tables_of(result)
     table = tables.standing[ALL]
     titles = {candidate.name: candidate.title for candidate in result.plan.candidates}
     if len(titles) > 1 and 0 < analysis.rounds < INTERVAL_ROUNDS:
@@ -40,7 +41,33 @@ def doubts(result: Result, tables: Tables, analysis: Analysis, summaries: Sequen
             "less certain than stated, so give it more time."
         )
         yield Doubt("uneven-noise", _(text, candidate=titles[name], times=number(f"{times:.0f}")))
-    yield from _of_limits(result, summaries)
+
+    # A limit other than the filesystem: a full cache in the disk, or the processor.
+    tests = {workload.name: _(workload.title) for workload in result.plan.recipe.workloads}
+    known = [summary for summary in summaries if summary.workload in tests]
+    late = [summary for summary in known if summary.metric == LATE_RATE.name]
+    slowest = min(late, key=lambda summary: summary.median, default=None)
+    if slowest and slowest.median < MOST_LEFT:
+        text = N_(
+            "{candidate} wrote {percent} slower at the end of “{test}” than at its beginning, as a cache in the disk "
+            "ran full or heat slowed it down: the figure lies between the speed of short bursts and the one that lasts."
+        )
+        test, percent = tests[slowest.workload], share_text(1 - slowest.median)
+        yield Doubt("cache-exhausted", _(text, candidate=slowest.candidate, percent=percent, test=test))
+    in_memory = {s.workload: s.value for s in result.samples if s.metric == RATE_IN_MEMORY.name and s.value > 0}
+    fastest, reached = None, MOST_REACHED
+    for summary in known:
+        if summary.metric in BUILT_IN_NAMES and summary.workload in in_memory:
+            share = summary.median / in_memory[summary.workload]
+            if share > reached:
+                fastest, reached = summary, share
+    if fastest:
+        text = N_(
+            "{candidate} did “{test}” at {percent} of its speed in memory: the processor was the limit and hides "
+            "differences between filesystems, so give this workload weight 0, or measure with larger files."
+        )
+        test, percent = tests[fastest.workload], share_text(reached)
+        yield Doubt("harness-limited", _(text, candidate=fastest.candidate, test=test, percent=percent))
 
     incomplete = set()
     measured = any(tables.scores.values())
@@ -52,47 +79,12 @@ def doubts(result: Result, tables: Tables, analysis: Analysis, summaries: Sequen
         if counts and sample.status == "ok" and score(sample) is None:
             incomplete.add(sample.workload)
     if incomplete:
-        tests = [_(workload.title) for workload in result.plan.recipe.workloads if workload.name in incomplete]
+        missing = [title for name, title in tests.items() if name in incomplete]
         text = N_(
             "{tests}: figures that are missing, zero or not a number are left out, so give it more time, or larger "
             "files."
         )
-        yield Doubt("figures-left-out", _(text, tests=listing(tests)))
-
-
-def _of_limits(result: Result, summaries: Sequence[Summary]) -> Iterator[Doubt]:
-    """Doubts about a limit other than the filesystem: a full cache in the disk, or the processor."""
-    titles = {workload.name: _(workload.title) for workload in result.plan.recipe.workloads}
-    in_memory: dict[str, float] = {}
-    for sample in result.samples:
-        if sample.metric == RATE_IN_MEMORY.name and sample.value > 0:
-            in_memory[sample.workload] = sample.value
-    slowest, left = None, MOST_LEFT
-    fastest, reached = None, MOST_REACHED
-    for summary in summaries:
-        if summary.workload not in titles:
-            continue
-        if summary.metric == LATE_RATE.name and summary.median < left:
-            slowest, left = summary, summary.median
-        if summary.metric in BUILT_IN_NAMES and summary.workload in in_memory:
-            share = summary.median / in_memory[summary.workload]
-            if share > reached:
-                fastest, reached = summary, share
-
-    if slowest:
-        text = N_(
-            "{candidate} wrote {percent} slower at the end of “{test}” than at its beginning, as a cache in the disk "
-            "ran full or heat slowed it down: the figure lies between the speed of short bursts and the one that lasts."
-        )
-        test, percent = titles[slowest.workload], share_text(1 - left)
-        yield Doubt("cache-exhausted", _(text, candidate=slowest.candidate, percent=percent, test=test))
-    if fastest:
-        text = N_(
-            "{candidate} did “{test}” at {percent} of its speed in memory: the processor was the limit and hides "
-            "differences between filesystems, so give this workload weight 0, or measure with larger files."
-        )
-        test, percent = titles[fastest.workload], share_text(reached)
-        yield Doubt("harness-limited", _(text, candidate=fastest.candidate, test=test, percent=percent))
+        yield Doubt("figures-left-out", _(text, tests=listing(missing)))
 
 
 def noisiest(table: Table) -> tuple[str, float]:

@@ -10,21 +10,18 @@ from fswizard.model.analysis import ALIKE, MoreTime
 from fswizard.model.plan import INTERVAL_ROUNDS
 from fswizard.model.result import Result
 from fswizard.stats.intervals import contrasts
-from fswizard.stats.table import ALL, Tables, tables_of
+from fswizard.stats.table import ALL, tables_of
 
 MOST = math.log(2)
 """Largest half width that would be worth the time."""
 
 
-def more_time(
-    result: Result, candidates: Collection[str], trial_s: float, tables: Tables | None = None
-) -> MoreTime | None:
+def more_time(result: Result, candidates: Collection[str]) -> MoreTime | None:
     """The rounds until all pairs of `candidates` are known to ±10 %, or at most as many as there were so far.
 
-    `trial_s` is the duration of a trial, `tables` are those of the result. None if no pair with an interval is open,
-    if no round is left, or if the intervals would still be wide.
+    None if no pair with an interval is open, if no round is left, or if the intervals would still be wide.
     """
-    tables = tables or tables_of(result)
+    tables = tables_of(result)
     pairs = combinations([name for name in tables.standing[ALL] if name in candidates], 2)
     unsettled = []
     for contrast in contrasts(tables.scores[ALL], pairs):
@@ -41,4 +38,4 @@ def more_time(
     if half_width > MOST:
         return None
     ahead = rounds - done
-    return MoreTime(ahead, ahead * len(candidates) * trial_s, math.expm1(half_width))
+    return MoreTime(ahead, ahead * len(candidates) * result.trial_s, math.expm1(half_width))

@@ -8,16 +8,15 @@ import statistics
 from fswizard.model.analysis import Ratio, Summary
 from fswizard.model.result import Result, Sample
 from fswizard.stats.intervals import compare
-from fswizard.stats.table import Tables, score, tables_of
+from fswizard.stats.table import score, tables_of
 
 BARE = ""
 """Name of the device without a filesystem, used like that of a candidate."""
 
 
-def summarise(result: Result, tables: Tables | None = None) -> tuple[Summary, ...]:
-    """Median and worst value of every metric, by candidate and workload, over the valid rounds; `tables` are those
-    of `result`."""
-    tables = tables or tables_of(result)
+def summarise(result: Result) -> tuple[Summary, ...]:
+    """Median and worst value of every metric, by candidate and workload, over the valid rounds."""
+    tables = tables_of(result)
     names = [candidate.name for candidate in result.plan.candidates]
     primary = {(workload.name, workload.metric.name) for workload in result.plan.recipe.workloads}
     groups: dict[tuple[str, str, str], dict[int, Sample]] = {}

@@ -20,7 +20,7 @@ from tests.builders import make_plan, make_result, make_samples, make_workload
 
 def codes_of(result: Result) -> list[str]:
     """The codes of the doubts about a result."""
-    return [doubt.code for doubt in doubts(result, tables_of(result), analyse(result), summarise(result))]
+    return [doubt.code for doubt in doubts(result, analyse(result), summarise(result))]
 
 
 def overall(result: Result) -> Table:

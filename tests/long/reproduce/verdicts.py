@@ -12,7 +12,8 @@ from fswizard.model.metrics import RETURNED, Metric
 from fswizard.model.recipe import Workload
 from fswizard.model.result import Result
 from fswizard.model.units import ratio_text
-from fswizard.stats import analyse, tables_of
+from fswizard.stats import analyse
+from fswizard.stats.table import tables_of
 from fswizard.stats.unpaired import welch
 from tests.long.reproduce.by_hand import BY_HAND
 from tests.long.reproduce.published import Condition, document, experiment, result_of
