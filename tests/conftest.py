@@ -99,7 +99,6 @@ NEEDS: dict[str, Callable[[], str]] = {
     "tmux": _there("tmux", package="tmux"),
     "cc": _there("cc", package="gcc libc6-dev"),
     "rsvg": _there("rsvg-convert", package="librsvg2-bin"),
-    "chromium": _there("chromium", package="chromium"),
     "nbd": _there("nbdkit", "nbdfuse", "/dev/fuse", package="nbdkit libnbd-bin fuse3"),
     "nbdkit_plugin": _there(str(real_time.HEADER), "cc", package="nbdkit-plugin-dev gcc libc6-dev"),
     "udevd": _there("/lib/systemd/systemd-udevd", package="udev"),

@@ -8,14 +8,13 @@ faster on a simulated disk, as it spares flushes. Nobody was dropped while they 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from fswizard.model.analysis import Analysis, Ratio
+from fswizard.model.analysis import Ratio
 from fswizard.model.metrics import DURATION, IOPS
-from fswizard.model.result import Result
-from fswizard.stats import Decision, analyse, decide
+from fswizard.stats import analyse, decide
 from tests.builders import make_plan, make_result, make_samples, make_workload
 
 HERE = Path(__file__).with_name("recorded")
@@ -35,34 +34,21 @@ class Recording:
     figures: Mapping[str, Mapping[str, Sequence[float]]]
     """Workload to candidate to its figure in round 1, 2, …"""
 
-    @property
-    def rounds(self) -> int:
-        return min(len(values) for figures in self.figures.values() for values in figures.values())
-
-    def result(self, rounds: int) -> Result:
-        """What the program had measured after so many rounds."""
-        samples = [
-            sample
-            for name, figures in self.figures.items()
-            for sample in make_samples({c: v[:rounds] for c, v in figures.items()}, name, METRICS[name])
-        ]
-        workloads = [make_workload(name, METRICS[name]) for name in self.figures]
-        plan = make_plan(tuple(self.truth), workloads, maximum_rounds=self.rounds)
-        return make_result(plan=plan, samples=tuple(samples))
-
-    def replay(self) -> Iterator[tuple[Analysis, Decision]]:
-        """Look after every round as the program does, until it would have stopped."""
-        for rounds in range(1, self.rounds + 1):
-            result = self.result(rounds)
-            analysis = analyse(result)
-            decision = decide(analysis, result.plan)
-            yield analysis, decision
-            if decision.stop:
-                return
-
     def ratio(self) -> Ratio:
-        """What the program says of the second candidate in the end."""
-        *_, (analysis, _) = self.replay()
+        """What the program says of the second candidate, which looks after every round until it would have stopped."""
+        maximum = min(len(values) for figures in self.figures.values() for values in figures.values())
+        workloads = [make_workload(name, METRICS[name]) for name in self.figures]
+        plan = make_plan(tuple(self.truth), workloads, maximum_rounds=maximum)
+        stop, rounds = False, 0
+        while not stop:
+            rounds += 1
+            samples = [
+                sample
+                for name, figures in self.figures.items()
+                for sample in make_samples({c: v[:rounds] for c, v in figures.items()}, name, METRICS[name])
+            ]
+            analysis = analyse(make_result(plan=plan, samples=tuple(samples)))
+            stop = rounds == maximum or bool(decide(analysis, plan).stop)
         ratio = analysis.of(tuple(self.truth)[1])
         assert ratio is not None
         return ratio

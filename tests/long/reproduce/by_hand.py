@@ -5,6 +5,7 @@ Each script tells its figures in lines of `FIGURE WORKLOAD CANDIDATE VALUE`.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -101,20 +102,17 @@ class ByHand:
     def result(self, said: str) -> Result:
         """The figures as a result like any other, though nothing was measured in rounds; the first candidate is the
         baseline."""
-        figures: dict[str, dict[str, list[float]]] = {}
+        metric = self.metric
+        counts = Counter[tuple[str, str]]()
+        samples = []
         for line in said.splitlines():
             if line.startswith("FIGURE "):
                 _, workload, candidate, value = line.split()
-                figures.setdefault(workload, {}).setdefault(candidate, []).append(float(value))
-        metric = self.metric
-        samples = tuple(
-            Sample(number, candidate, workload, metric.name, value, metric.unit, metric.better, primary=True)
-            for workload, by_candidate in figures.items()
-            for candidate, values in by_candidate.items()
-            for number, value in enumerate(values, 1)
-        )
+                counts[workload, candidate] += 1
+                cell = (counts[workload, candidate], candidate, workload)
+                samples.append(Sample(*cell, metric.name, float(value), metric.unit, metric.better, primary=True))
         names = list(dict.fromkeys(sample.candidate for sample in samples))
-        workloads = tuple(Workload(name, self.titles[name], NO_JOB.engine, NO_JOB, metric) for name in figures)
+        workloads = tuple(Workload(name, self.titles[name], NO_JOB.engine, NO_JOB, metric) for name in self.titles)
         plan = Plan(
             Recipe("by-hand", "By hand", "", workloads, 64 << 20, 1.0),
             tuple(Candidate(name, Filesystem(name, name, "", "")) for name in names),
@@ -124,7 +122,7 @@ class ByHand:
         environment = Environment(
             fswizard.__version__, f"{clock.utc():%Y-%m-%d}", kernel=kernel.VERSION, processor=SIMULATED
         )
-        return Result(environment, plan, samples, outcome="finished")
+        return Result(environment, plan, tuple(samples), outcome="finished")
 
 
 BY_HAND: Mapping[str, ByHand] = {

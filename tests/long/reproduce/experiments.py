@@ -131,56 +131,48 @@ STRIPE_CACHE_RULES = (
     'SUBSYSTEM=="block", ATTR{md/level}=="raid[56]", ATTR{queue/read_ahead_kb}="1024"\n'
 )
 
-PLACES: Mapping[str, Place] = {
-    "smr-fileserver": shingled(25, "size_bytes=8G"),
-    "smr-fileserver-quick": shingled(25, "size_bytes=8G,clean_us=250000"),
-    "smr-fileserver-slow": shingled(25, "size_bytes=8G,clean_us=1000000"),
-    "pmr-fileserver": Simulated(
-        (SimulatedDisk("plain", "conventional", "model=MD04ACA400,size_bytes=8G,span_bytes=160G"),),
-        before=DEADLINE.format("plain"),
-    ),
-    "smr-nilfs2": shingled(25, "size_bytes=12G", rounds=8),
-    "smr-attic": shingled(25, "size_bytes=64G", OTHER, before=ELSEWHERE, rounds=6),
-    "smr-rsync": shingled(25, "size_bytes=64G", OTHER, before=ELSEWHERE, rounds=6),
-    "smr-remount": shingled(25, "size_bytes=64G", OTHER),
-    "smr-image": shingled(25, "size_bytes=8G", OTHER),
-    "fio-f2fs": Simulated(
-        (SimulatedDisk("card", "card", "size_bytes=8G,unit_bytes=16M,open_units=64,random_write_us=2000"),),
-        image="1G",
-        rounds=6,
-    ),
-    "fio-f2fs-five-units": Simulated((SimulatedDisk("card", "card", "size_bytes=8G"),), image="1G"),
-    "trees-ssd-quarter": Simulated((SimulatedDisk("ssd", "ssd", "size_bytes=8G"),), memory="2G", rounds=5),
-    "trees-ssd-large": None,
-    "trees-ssd-zfs": Emulated((virtio("FLASH", size_bytes=4 * GIB).as_slow_as(**SLOW),)),
-    "trees-ssd-zfs-memory": Emulated(
-        (virtio("FLASH", size_bytes=4 * GIB).as_slow_as(bytes_per_s=100 << 20, requests_per_s=2000),),
-        options=("--memory-limit", "none"),
-        rounds=12,
-    ),
-    "ssd-arrays": Simulated(SSDS, array=True, before=STRIPE_CACHE),
-    "ssd-arrays-zfs": Emulated(
-        tuple(virtio(f"MEMBER{number}", size_bytes=GIB).as_slow_as(**SLOW) for number in range(1, 5)),
-        rules=STRIPE_CACHE_RULES,
-    ),
-}
-DOCUMENTS: Mapping[str, tuple[str, ...]] = {
-    "shingled": (
-        "smr-fileserver",
-        "smr-fileserver-quick",
-        "smr-fileserver-slow",
-        "pmr-fileserver",
-        "smr-nilfs2",
-        "smr-attic",
-        "smr-rsync",
-        "smr-remount",
-        "smr-image",
-    ),
-    "f2fs": ("fio-f2fs", "fio-f2fs-five-units"),
-    "trees": ("trees-ssd-quarter", "trees-ssd-zfs", "trees-ssd-zfs-memory", "trees-ssd-large"),
-    "arrays": ("ssd-arrays", "ssd-arrays-zfs"),
+DOCUMENTS: Mapping[str, Mapping[str, Place]] = {
+    "shingled": {
+        "smr-fileserver": shingled(25, "size_bytes=8G"),
+        "smr-fileserver-quick": shingled(25, "size_bytes=8G,clean_us=250000"),
+        "smr-fileserver-slow": shingled(25, "size_bytes=8G,clean_us=1000000"),
+        "pmr-fileserver": Simulated(
+            (SimulatedDisk("plain", "conventional", "model=MD04ACA400,size_bytes=8G,span_bytes=160G"),),
+            before=DEADLINE.format("plain"),
+        ),
+        "smr-nilfs2": shingled(25, "size_bytes=12G", rounds=8),
+        "smr-attic": shingled(25, "size_bytes=64G", OTHER, before=ELSEWHERE, rounds=6),
+        "smr-rsync": shingled(25, "size_bytes=64G", OTHER, before=ELSEWHERE, rounds=6),
+        "smr-remount": shingled(25, "size_bytes=64G", OTHER),
+        "smr-image": shingled(25, "size_bytes=8G", OTHER),
+    },
+    "f2fs": {
+        "fio-f2fs": Simulated(
+            (SimulatedDisk("card", "card", "size_bytes=8G,unit_bytes=16M,open_units=64,random_write_us=2000"),),
+            image="1G",
+            rounds=6,
+        ),
+        "fio-f2fs-five-units": Simulated((SimulatedDisk("card", "card", "size_bytes=8G"),), image="1G"),
+    },
+    "trees": {
+        "trees-ssd-quarter": Simulated((SimulatedDisk("ssd", "ssd", "size_bytes=8G"),), memory="2G", rounds=5),
+        "trees-ssd-zfs": Emulated((virtio("FLASH", size_bytes=4 * GIB).as_slow_as(**SLOW),)),
+        "trees-ssd-zfs-memory": Emulated(
+            (virtio("FLASH", size_bytes=4 * GIB).as_slow_as(bytes_per_s=100 << 20, requests_per_s=2000),),
+            options=("--memory-limit", "none"),
+            rounds=12,
+        ),
+        "trees-ssd-large": None,
+    },
+    "arrays": {
+        "ssd-arrays": Simulated(SSDS, array=True, before=STRIPE_CACHE),
+        "ssd-arrays-zfs": Emulated(
+            tuple(virtio(f"MEMBER{number}", size_bytes=GIB).as_slow_as(**SLOW) for number in range(1, 5)),
+            rules=STRIPE_CACHE_RULES,
+        ),
+    },
 }
 """By what `make reproduce DOCUMENT=` names; the question and its translation are one document with two answers."""
-
+PLACES = {name: place for places in DOCUMENTS.values() for name, place in places.items()}
 NOT_RUN = {"arrays": "Not run yet: sequential reads of 200 GB for 60 s, for which no disk here is large enough."}
 """What the documents did and nothing here does yet."""

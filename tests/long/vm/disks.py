@@ -42,20 +42,20 @@ def sata(
     return _disk(serial, size_bytes, driver="ide-hd", bus=f"ide.{port}", discard_granularity=granularity, **identity)
 
 
-def usb(serial: str, *, size_bytes: int = 4 * GIB) -> Disk:
+def usb(serial: str) -> Disk:
     """A disk behind a bridge that passes no ATA commands, called `QEMU HARDDISK`."""
-    return _disk(serial, size_bytes, driver="usb-storage", bus="usb.0", serial=serial)
+    return _disk(serial, 4 * GIB, driver="usb-storage", bus="usb.0", serial=serial)
 
 
 def virtio(serial: str, *, size_bytes: int = 4 * GIB) -> Disk:
     return _disk(serial, size_bytes, driver="virtio-blk-pci", serial=serial)
 
 
-def zoned_nvme(serial: str, *, size_bytes: int = 4 * GIB, zone_bytes: int = 64 << 20) -> Disk:
+def zoned_nvme(serial: str) -> Disk:
     """An NVMe namespace of the Zoned Namespace command set: host-managed."""
     controller = {"driver": "nvme", "id": f"{serial}-controller", "serial": serial}
-    zones = {"zoned": True, "zoned.zone_size": zone_bytes, "zoned.max_open": 16, "zoned.max_active": 16}
-    return _disk(serial, size_bytes, controller, driver="nvme-ns", bus=f"{serial}-controller", **zones)
+    zones = {"zoned": True, "zoned.zone_size": 64 << 20, "zoned.max_open": 16, "zoned.max_active": 16}
+    return _disk(serial, 4 * GIB, controller, driver="nvme-ns", bus=f"{serial}-controller", **zones)
 
 
 def _disk(name: str, size_bytes: int, *before: Mapping[str, Any], **properties: Any) -> Disk:

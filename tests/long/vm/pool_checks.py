@@ -1,7 +1,4 @@
-"""Runs inside the test machine, where the kernel has OpenZFS: pools as a run makes them, on an image.
-
-Prints the name of each check that held.
-"""
+"""Runs inside the test machine, where the kernel has OpenZFS: pools as a run makes them, on an image."""
 
 from __future__ import annotations
 
@@ -130,21 +127,14 @@ def output(*argv: str) -> str:
     return subprocess.run(argv, stdout=subprocess.PIPE, text=True, check=True).stdout.strip()
 
 
-CHECKS = (
-    every_option_is_set,
-    it_is_the_users_and_imported_only_while_it_is_mounted,
-    a_dataset_that_somebody_put_in_is_never_mounted,
-    sync_reaches_the_disk_and_mounting_again_reads_from_it,
-    errors_are_seen_also_after_the_mount_that_saw_them,
-)
-
-
 async def check() -> None:
     async with open_root(0) as disks:
         disk = await image(disks, ROOM, IMAGE_BYTES)
-        for each in CHECKS:
-            await each(disk)
-            print(each.__name__, flush=True)
+        await every_option_is_set(disk)
+        await it_is_the_users_and_imported_only_while_it_is_mounted(disk)
+        await a_dataset_that_somebody_put_in_is_never_mounted(disk)
+        await sync_reaches_the_disk_and_mounting_again_reads_from_it(disk)
+        await errors_are_seen_also_after_the_mount_that_saw_them(disk)
     assert not list(Path("/dev").glob("fswizard-*")), "the device's node is still there"
 
 
@@ -163,4 +153,3 @@ if __name__ == "__main__":
         ROOM.mkdir(exist_ok=True)
         asyncio.run(check())
         what_a_killed_run_left_is_reclaimed()
-        print(what_a_killed_run_left_is_reclaimed.__name__)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.long.vm.disks import SLOW, usb
-from tests.long.vm.machine import Machine, Running
+from tests.long.vm.machine import Machine
 from tests.long.vm.runs import (
     ERASE,
     LINKS,
@@ -44,7 +44,11 @@ def test_a_disk_that_is_pulled_ends_the_run_and_no_filesystem_is_blamed(machine:
 
 @pytest.mark.xdist_group("zfs")
 def test_after_a_power_failure_what_is_left_is_removed_and_the_run_goes_on(zfs_machine: Machine) -> None:
-    interrupted = _array_at_work(zfs_machine)
+    """Of two runs, one of which stands still while an array of its disks is active."""
+    argv = prepared(zfs_machine, TARGET, "md:raid5+ext4", *ERASE, "--rounds", "3..3", result=ARRAY_RESULT)
+    interrupted = zfs_machine.start(*argv, timeout_s=RUN_S)
+    await_arrays(zfs_machine, there=True)
+    signal_runs(zfs_machine, "STOP")
     zfs_machine.run("mkdir", "/srv/room")
     argv = prepared(zfs_machine, "image:512M@/srv/room", "zfs", "--rounds", "3..3", "--seed", "7")
     running = zfs_machine.start(*argv, timeout_s=RUN_S)
@@ -54,30 +58,17 @@ def test_after_a_power_failure_what_is_left_is_removed_and_the_run_goes_on(zfs_m
     zfs_machine.cut_power()
     zfs_machine.boot()
     await_arrays(zfs_machine, there=True)  # by the system, as it does with any
-    _clean(zfs_machine)
+    left = zfs_machine.run("sh", "-c", "ls /srv/room; losetup --list; grep fswizard /proc/mounts").stdout.decode()
+    assert "fswizard-" in left, "the image of the run is still there"
+    cleaned = zfs_machine.run("fswizard", "clean")
+    assert cleaned.exit_code == 0, cleaned.output
+    assert f"fswizard run --resume {RESULT_PATH}" in cleaned.stderr.decode()
+    assert zfs_machine.run("ls", "/srv/room").stdout == b""
+    await_arrays(zfs_machine, there=False)
+    for link in LINKS:
+        zfs_machine.run("wipefs", "--all", link)
     zfs_machine.ok("fswizard", "run", "--resume", RESULT_PATH, timeout_s=RUN_S)
     result = result_of(zfs_machine)
     assert (result.plan.seed, result.whole_rounds, result.outcome) == (7, 3, "finished")
     assert zfs_machine.run("ls", "/srv/room").stdout == b""
     assert zfs_machine.run("zpool", "list", "-H").stdout == b""
-
-
-def _array_at_work(machine: Machine) -> Running:
-    """A run over several disks that stands still while one of its arrays is active."""
-    argv = prepared(machine, TARGET, "md:raid5+ext4", *ERASE, "--rounds", "3..3", result=ARRAY_RESULT)
-    running = machine.start(*argv, timeout_s=RUN_S)
-    await_arrays(machine, there=True)
-    signal_runs(machine, "STOP")
-    return running
-
-
-def _clean(machine: Machine) -> None:
-    left = machine.run("sh", "-c", "ls /srv/room; losetup --list; grep fswizard /proc/mounts").stdout.decode()
-    assert "fswizard-" in left, "the image of the run is still there"
-    cleaned = machine.run("fswizard", "clean")
-    assert cleaned.exit_code == 0, cleaned.output
-    assert f"fswizard run --resume {RESULT_PATH}" in cleaned.stderr.decode()
-    assert machine.run("ls", "/srv/room").stdout == b""
-    await_arrays(machine, there=False)
-    for link in LINKS:
-        machine.run("wipefs", "--all", link)
