@@ -74,7 +74,7 @@ class PurposeScreen(StepScreen):
         "on the way, for any disk, filesystems, options and recipe.\n\n"
         "Nothing of yours is formatted or lost: the filesystems are made in a scratch image, a large file "
         "that is removed afterwards, unless you choose a partition or a whole disk and type its serial number. "
-        "Making and mounting them needs root."
+        "Some options and filesystems need root; the review says so."
     )
     BINDINGS: ClassVar[list[BindingType]] = [Binding("h", "app.history", _("history"))]
 
