@@ -168,9 +168,9 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
-    """A desktop session has a udevd, which looks at every device: no other test has one meanwhile.
+    """A desktop session has a udevd, which looks at every device, so no other test has a device at the same time.
 
-    Whoever wants all devices for itself holds up who comes later, so that its turn comes.
+    A test that waits for all devices holds up later ones, so that its turn comes.
     """
     alone = item.get_closest_marker("udisks") is not None
     if not alone and item.get_closest_marker("loop") is None:

@@ -20,7 +20,7 @@ HEADER = b'{"type":"Header"'
 
 
 def recorded(name: str) -> Iterator[Event]:
-    """The events of a recorded run, as they were told: of a story of the demo, or one that only tests know."""
+    """The events of a recorded run: of a story of the demo, or one that only tests know."""
     return iter(stories()[name].events) if name in stories() else events_in(RUNS / f"{name}.jsonl")
 
 

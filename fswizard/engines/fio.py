@@ -142,7 +142,7 @@ class FioJob(Engine):
         )  # fmt: skip
 
     def _command(self, path: str, seed: str, limit_bytes: int = 0) -> tuple[str, ...]:
-        """With `limit_bytes`, for a bare device: it ends after so many bytes, even before its time is up."""
+        """With `limit_bytes`, for a bare device: it ends after that amount, even before its time is up."""
         escaped = path.replace("\\", "\\\\").replace(":", "\\:")
         argv = ["fio", f"--name={self.rw}", f"--filename={escaped}"]
         # With randrepeat fio would ignore the seed.

@@ -18,5 +18,5 @@ else:
 
 @dataclass_transform(frozen_default=True, field_specifiers=(field,))
 def frozen(kind: type[T]) -> type[T]:
-    """A dataclass with slots whose fields cannot be assigned."""
+    """A dataclass with slots and without assignment to its fields."""
     return dataclass(frozen=True, slots=True)(kind)

@@ -74,7 +74,7 @@ def _painted(block: Block) -> str:
 
 
 def _each(tag: str, texts: Iterable[str], kind: str = "") -> str:
-    """An element for each text that is not empty."""
+    """An element for each non-empty text."""
     attribute = f' class="{kind}"' if kind else ""
     return "".join(f"<{tag}{attribute}>{escape(text)}</{tag}>" for text in texts if text)
 

@@ -146,7 +146,7 @@ def _charts(charts: Sequence[Chart], columns: int, top: float) -> Iterator[str]:
 
 
 def _wide(text: str) -> float:
-    """Largest width of a text beside a bar, estimated without its font."""
+    """Largest width of a text next to a bar, estimated without its font."""
     return cell_len(text) * REGULAR * FIGURE
 
 

@@ -57,7 +57,7 @@ class SimulatedClock(Clock):
         return self.boottime() + self.set_s
 
     def advance(self, seconds: float) -> None:
-        """Whatever comes due on the way is told so, in order; tasks run once the caller awaits something."""
+        """Timers that come due on the way fire in order; tasks run once the caller awaits something."""
         with self._lock:
             until_s = self._now_s + seconds
             while self._dues and (first := self._first()).at_s <= until_s:

@@ -133,7 +133,7 @@ def at_the_desktop() -> Iterator[None]:
 
 @contextmanager
 def mounted(name: str, directory: str) -> Iterator[None]:
-    """Meanwhile somebody mounts a partition."""
+    """Mount a partition, as another program may at any time."""
     recorded = desktop()
     table = recorded.path("/proc/self/mountinfo")
     before = table.read_text("utf-8")
@@ -147,7 +147,7 @@ def mounted(name: str, directory: str) -> Iterator[None]:
 
 @contextmanager
 def twin(name: str) -> Iterator[None]:
-    """Meanwhile a disk with the serial number of another one is attached, which has another name in /dev/disk/by-id."""
+    """Attach a disk with the serial number of another one, and another name in /dev/disk/by-id."""
     root = desktop().root
     record = root / f"run/udev/data/b{desktop().text(f'/sys/class/block/{name}/dev')}"
     serial = next(line for line in record.read_text("utf-8").splitlines() if line.startswith("E:ID_SERIAL_SHORT="))

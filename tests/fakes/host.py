@@ -1,4 +1,4 @@
-"""A machine that is not this one: its free room, memory and power are what a test says."""
+"""A machine with the free space, memory and power that a test sets."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ So is the process of a run that it starts.
 
 @dataclass(frozen=True)
 class ModelHost(Host):
-    """Roomy, on mains and idle unless told otherwise; the kernel and the distribution are those below `root`."""
+    """Roomy, on mains and idle by default; the kernel and the distribution are those below `root`."""
 
     free_bytes: int = 1 << 40
     total_bytes: int = 2 << 40

@@ -1,4 +1,4 @@
-"""A context that is a directory of this machine: programs run here, as whoever runs the tests."""
+"""A context that is a directory of this machine: programs run here, as the user of the tests."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A machine that is not this one: a directory with the files that facts are read from, and programs that only talk."""
+"""A fake machine: a directory with the files that facts are read from, and programs that only talk."""
 
 from __future__ import annotations
 

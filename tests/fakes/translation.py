@@ -29,5 +29,5 @@ def compiled(catalog: Catalog, directory: Path) -> Path:
 
 
 def known(catalog: Catalog, directory: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Have the program know this language beside English, and no other."""
+    """Have the program know this language and English alone."""
     monkeypatch.setattr(language, "DIRECTORY", compiled(catalog, directory))

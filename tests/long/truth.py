@@ -48,7 +48,7 @@ def at_each_amount(recipe: Recipe) -> Recipe:
 
 
 def times_as_much(job: Job, factor: int) -> Job:
-    """The same work, so many times as much of it; of a single file, one so many times as large."""
+    """The same work, `factor` times as much; for a single file, one that is `factor` times as large."""
     if isinstance(job, SqliteJob):
         return replace(job, transactions=factor * job.transactions)
     assert isinstance(job, TreeJob)

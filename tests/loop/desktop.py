@@ -34,7 +34,7 @@ class Desktop(User):
 
 @contextmanager
 def desktop(user: User, automounter: str = "") -> Iterator[Desktop]:
-    """A session of the user's; `automounter` is a program that runs beside."""
+    """A session of the user's; `automounter` is a program that runs in parallel."""
     command = ["unshare", "--mount", "--propagation", "private", "sh", str(SCRIPT), user.name, ACTIVE, automounter]
     holder = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, start_new_session=True)
     assert holder.stdin is not None and holder.stdout is not None

@@ -22,7 +22,7 @@ START, SECTORS = 2048, 135168
 
 @dataclass
 class Case:
-    """A device, the file whose bytes must stay as they are, and what is asked for beyond the truth."""
+    """A device, the file that must stay unchanged, and false claims about the device."""
 
     path: str
     file: Path
@@ -97,7 +97,7 @@ def _detach(device: str, file: Path) -> None:
 
 
 def _remove_partition(device: str) -> None:
-    """Whoever looks at all disks may have it open for a moment, or have made the kernel read the table again."""
+    """A program that scans all disks may have it open for a moment, or have made the kernel read the table again."""
 
     def gone() -> bool:
         subprocess.run(["delpart", device, "1"], check=False, capture_output=True)
@@ -113,7 +113,7 @@ def run(*argv: str) -> str:
 
 
 def make_image(directory: Path, size_bytes: int = 64 << 20, name: str = "image") -> Path:
-    """With all its blocks, of which none was written."""
+    """With all its blocks allocated and none written."""
     image = directory / name
     with image.open("wb") as file:
         os.posix_fallocate(file.fileno(), 0, size_bytes)

@@ -21,7 +21,7 @@ def lasting(limit_s: float = LIMIT_S) -> Callable[[], bool]:
 
 
 def loops_below(directory: Path | str) -> list[str]:
-    """Loop devices whose backing files lie below `directory`, deleted ones too."""
+    """Loop devices with backing files below `directory`, deleted ones too."""
     found = []
     for entry in Path("/sys/block").glob("loop*/loop/backing_file"):
         try:
@@ -115,7 +115,7 @@ def names_in(directory: Path) -> list[str]:
 
 
 def left_of_a_run(directory: Path) -> list[str]:
-    """Mounts and loop devices below `directory`, and what runs made there: others may come and go beside it."""
+    """Mounts and loop devices below `directory`, and what runs made there; those elsewhere may come and go."""
     mounts = Path("/proc/mounts").read_text().splitlines()
     made = [str(path) for path in directory.rglob("fswizard-*")]
     return [*(line for line in mounts if str(directory) in line), *loops_below(directory), *made]

@@ -78,7 +78,7 @@ class PrivateMachine:
 
 
 def copy_of_etc(bench: Bench, fstab: str = FSTAB) -> Path:
-    """With that fstab, and a lock of its own. What tests beside this one take away meanwhile is not in it."""
+    """With that fstab, and a lock of its own. Files that parallel tests remove are not in it."""
     etc = bench.directory / "etc"
     subprocess.run(["cp", "--archive", "/etc", str(etc)], check=False, stderr=subprocess.DEVNULL)
     (etc / "fstab").write_text(fstab)

@@ -38,7 +38,7 @@ COPIES, WRITES = (replace(TINY, workloads=(workload,)) for workload in (COPY_TRE
 def short_plan(
     directory: Path, candidates: str = "ext4; ext2", recipe: Recipe = TINY, rounds: int = 0, **fields: Any
 ) -> Plan:
-    """A plan for an image in `directory`, with exactly so many rounds if told; `fields` replace those of the plan."""
+    """A plan for an image in `directory`, with exactly `rounds` rounds if given; `fields` replace those of the plan."""
     target = TargetChoice("image", str(directory), recipe.image_bytes)
     plan = make_plan(Choices(recipe, parse_candidates(candidates), target=target, seed=1))
     plan = replace(plan, minimum_rounds=rounds, maximum_rounds=rounds) if rounds else plan

@@ -1,4 +1,4 @@
-"""`fswizard clean` where disks come and go: only what a run made is removed, and nothing of it is forgotten."""
+"""`fswizard clean` where disks come and go: it removes only what a run made, and forgets none of that."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is planned, what is told while it runs, and what root executed are the same, word for word."""
+"""Planned commands, those logged during the run, and those that root executed are the same, word for word."""
 
 from __future__ import annotations
 

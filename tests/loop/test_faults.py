@@ -100,7 +100,7 @@ def test_a_run_whose_directory_is_removed_goes_on(tmp_path: Path) -> None:
 
 
 def failing(kind: str) -> tuple[str, ...]:
-    """What nbdkit is told so that requests of this kind fail from a moment on."""
+    """Options of nbdkit that make requests of this kind fail once INJECT exists."""
     return "--filter=error", f"error-{kind}-rate=100%", f"error-{kind}-file=INJECT"
 
 
@@ -124,7 +124,7 @@ def test_a_disk_that_fails_ends_the_run_and_no_candidate_is_blamed(
 
 
 async def ends_by_the_disk(target: TargetChoice, disk: FailingDisk, tmp_path: Path) -> str:
-    """What a run ends with whose disk fails at the first workload of the candidate that is named first."""
+    """The error of a run when its disk fails at the first workload of the first candidate."""
     candidates = parse_candidates("ext4; ext2") if target.kind == "device" else ()
     plan = make_plan(Choices(WRITES, candidates, target=target, rounds=(1, 1)))
     fails, recovers = at("workload", disk.fail, candidate=plan.candidates[0].name), at("clean", disk.recover)
@@ -341,7 +341,7 @@ LONGER = replace(RANDOM_WRITE, job=FioJob("randwrite", 4096, 4 << 20, seconds=0.
 
 
 def disturbing(sent: dict[int, signal.Signals]) -> At:
-    """Sends a signal to fio, once it has told something, in each of these rounds."""
+    """Sends a signal to fio after its first output in each of these rounds."""
     measured: dict[int, int] = {}
 
     def disturb(event: Event) -> None:

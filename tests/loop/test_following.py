@@ -42,7 +42,7 @@ def plan_in(directory: Path, rounds: int = 2) -> Plan:
 
 
 def begun(plan: Plan) -> FollowedRun:
-    """A run in a process of its own, with its file beside the image."""
+    """A run in a process of its own, with its file next to the image."""
     path = Path(plan.target.path) / "result.jsonl"
     start(plan, path)
     return FollowedRun(path)

@@ -98,7 +98,7 @@ def test_an_image_keeps_all_its_blocks_whatever_is_discarded_or_zeroed(device: L
 
 
 def test_a_device_that_keeps_blocks_is_not_left_to_others(tmp_path: Path) -> None:
-    """Since Linux 6.9 its refusal to discard lasts as long as the device, whoever has it next."""
+    """Since Linux 6.9 its refusal to discard lasts as long as the device, across users."""
     device = loop.attach(image(tmp_path))
     number = Path("/sys/block", device.name, "diskseq")
     before = number.read_text()

@@ -25,7 +25,7 @@ KERNELS = next((kernels for kernels in (V2, V1) if memory_limit._parent(kernels)
 
 
 def cgroups() -> set[Path]:
-    """Those of runs, next to the one that is made here: others may come and go beside it."""
+    """Those of runs, next to the one that is made here; others may come and go."""
     parent = memory_limit._parent(KERNELS)
     assert parent is not None
     return {*parent.glob(memory_limit.NAMES)}

@@ -233,7 +233,7 @@ def plan_side(case: Case) -> list[str]:
 
 
 def claimed(case: Case) -> ClaimedDevice:
-    """By what a plan says of it and was typed, or else by what confirms it."""
+    """The claim with the typed text, or else with the text that confirms the device."""
     member, content_type = Member(case.path, SIZE, diskseq=1, identifier="x"), ""
     if "number" not in case.claimed:
         found = find_device(case.path)

@@ -208,7 +208,7 @@ async def test_sync_says_that_the_device_lost_what_was_written(bench: Bench) -> 
 async def test_whoever_stops_waiting_for_a_program_of_roots_ends_it_and_can_start_the_next(
     disks: RootDisks, tmp_path: Path, cancelled_after_s: tuple[float, ...]
 ) -> None:
-    """Also where it was not yet begun, and where whoever ends it is stopped again."""
+    """Also if it has not begun, or if the task that ends it is cancelled again."""
     disk = await image(disks, tmp_path)
     wiping = asyncio.ensure_future(disk.wipe())
     for seconds in cancelled_after_s:

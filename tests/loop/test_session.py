@@ -74,7 +74,7 @@ async def test_progress_is_told_and_grows(tmp_path: Path) -> None:
 
 
 async def test_a_candidate_that_runs_full_is_a_result_and_the_others_go_on(tmp_path: Path) -> None:
-    """What fits into an ext2 does not into an ext4, which has a journal beside it."""
+    """What fits into an ext2 does not fit into an ext4, which also has a journal."""
     too_much = replace(RANDOM_WRITE, name="big", job=FioJob("write", 1 << 20, TOO_MUCH_BYTES))
     session = short_session(tmp_path, "ext4; ext2", replace(TINY, workloads=(too_much,)))
     events = await watch(session)

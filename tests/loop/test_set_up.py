@@ -1,4 +1,4 @@
-"""A disk is set up for good, as root or by the script, on a machine whose /etc is a copy."""
+"""A disk is set up for good, as root or by the script, on a machine with a copy of /etc."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`fswizard run` with a tiny image, as people call it, told apart by what it says on standard error."""
+"""`fswizard run` with a tiny image, as people call it; its output on standard error identifies its steps."""
 
 from __future__ import annotations
 
@@ -104,8 +104,8 @@ def started(
     """`fswizard run` with an image in `place`.
 
     `script` is Python that runs before, also in the run's own process, `under` is a command that starts it, `env` comes
-    on top of the environment. At the first step whose title matches `still_at` the run stands still until `go_on`; it
-    does so already.
+    on top of the environment. At the first step with a title that matches `still_at` the run stands still until
+    `go_on`; it does so already.
     """
     written = file.with_suffix(".toml")
     written.write_text(recipe)
@@ -137,7 +137,7 @@ def wait_for(result: Path, words: str) -> None:
 
 
 def killed(result: Path, *arguments: str) -> list[psutil.Process]:
-    """`fswizard run` with this result, whose own process was killed in round 2: that one and those below it."""
+    """`fswizard run` with this result, after its own process and those below it were killed in round 2."""
     argv = [*FSWIZARD, "run", *arguments, "--output", str(result)]
     process = subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     wait_for(result, '"sample":{"round":2')
@@ -173,7 +173,7 @@ def in_the_run(script: str) -> str:
 
 @contextmanager
 def tiny_run(directory: Path, *arguments: str, file: Path | None = None, **how: Any) -> Iterator[Run]:
-    """A run in `directory`/place, where nothing may be left of it at the end, by default with its file beside it."""
+    """A run in `directory`/place that must leave nothing there, by default with its result file next to it."""
     place = directory / "place"
     place.mkdir(exist_ok=True)
     run = started(place, file or directory / "result.jsonl", *arguments, **how)

@@ -34,7 +34,7 @@ def machine(name: str, root: Path) -> Tree:
 
 
 def record(root: Path, name: str, properties: Mapping[str, str]) -> None:
-    """udev's record of a device, as its rules make it: every name, also one whose link leads to another device."""
+    """udev's record of a device, as its rules make it: every name, also one with a link to another device."""
     device, links = root / "dev" / name.replace("!", "/"), root / "dev/disk/by-id"
     every = (root / "dev/disk").glob("*/*")
     names = {f"{link.parent.name}/{link.name}" for link in every if link.resolve() == device.resolve()}

@@ -101,7 +101,7 @@ def _has_work(app: App[Any]) -> bool:
 
 
 async def settled(pilot: Pilot[Any]) -> None:
-    """Nothing is on its way to the screen any more: every thread has told what it found, and that is drawn."""
+    """Wait until every thread has reported its findings and they are drawn."""
     app = wizard(pilot)
     await pilot.pause()
     if isinstance(app.screen, StepScreen) and app.screen.step.name == "drive":

@@ -1,4 +1,4 @@
-"""Recorded runs in the wizard's own screens, on a machine of which nothing is asked."""
+"""Recorded runs in the wizard's own screens, without access to the machine."""
 
 from __future__ import annotations
 

@@ -43,7 +43,7 @@ ON_NEW: dict[str, Any] = {"drive": NEW, "devices": (NEW.stable_name,)}
 
 
 def on_new_disk(**more: Any) -> AbstractAsyncContextManager[Pilot[Any]]:
-    """The wizard at the choice of a disk, of which the new one is highlighted."""
+    """The wizard at the choice of a disk, with the new one highlighted."""
     return at("drive", FakeMachine(drives=(NEW, SSD)), drive=NEW, **more)
 
 

@@ -1,4 +1,4 @@
-"""Text, and what the Linux console shows of it."""
+"""Text, also as the Linux console shows it."""
 
 from __future__ import annotations
 

@@ -37,7 +37,7 @@ def shown_keys(application: FswizardApp) -> dict[str, str]:
 
 
 def what_is_seen(application: FswizardApp) -> tuple[object, ...]:
-    """Changes when a key did something: the screen, the picture, the focus, or a run that was told something."""
+    """Changes when a key did something: the screen, the picture, the focus, or an order to a run."""
     stopping = application.running and application.running.stopping
     scrolled = tuple(widget.scroll_offset for widget in application.screen.query("*"))
     return (

@@ -35,7 +35,7 @@ def early() -> Result:
 
 
 def beaten() -> Result:
-    """One that is not proven slower than the baseline, and yet is out: another one beats it."""
+    """One that is out although not proven slower than the baseline: another one beats it."""
     return make_result(
         {
             "ext4": (100.0, 102.0, 98.0, 101.0),

@@ -18,7 +18,7 @@ from tests.fakes.host import ModelHost, use
 
 @pytest.fixture(autouse=True)
 def _roomy_machine() -> Iterator[None]:
-    """Every directory lies on the same hard disk, of which the kernel has told everything."""
+    """Every directory lies on the same hard disk, with all facts from the kernel."""
     disk = make_drive(name="sdmodel")
     with use(ModelHost()), pytest.MonkeyPatch.context() as patch:
         for room in (doubts, choice):

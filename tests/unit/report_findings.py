@@ -1,4 +1,4 @@
-"""Findings built by hand, for the reports: three workloads, four candidates, one of which failed."""
+"""Findings built by hand, for the reports: three workloads, and four candidates, one of them failed."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ def _analysis() -> Analysis:
 
 
 def with_result(findings: Findings | None = None, plan: Mapping[str, Any] | None = None, **fields: Any) -> Findings:
-    """Findings whose result, and its plan, have these fields."""
+    """Findings with these fields of the result and its plan."""
     findings = findings or make_findings()
     changed = replace(findings.result.plan, **(plan or {}))
     return replace(findings, result=replace(findings.result, plan=changed, **fields))

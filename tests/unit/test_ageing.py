@@ -1,4 +1,4 @@
-"""Aged candidates: what they are called, when they are refused, and results that have new ones beside them."""
+"""Aged candidates: what they are called, when they are refused, and results that also have new ones."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ size                            4    3170584
 
 @pytest.fixture
 def given(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, int]]:
-    """Each value that a parameter of the module was given, whose files are in `tmp_path`."""
+    """Each value written to a parameter of the module, with its files in `tmp_path`."""
     write, given = arc._write, list[tuple[str, int]]()
 
     def noted(parameter: str, value: int) -> None:

@@ -132,7 +132,7 @@ async def test_a_program_runs_again_while_something_is_in_use(
 
 
 class Left:
-    """What the kernel holds, and programs that note what they are told to do with it."""
+    """The kernel's devices, and programs that record their calls."""
 
     def __init__(self, place: Path, patch: pytest.MonkeyPatch) -> None:
         self.place, self.log = place, place / "log"

@@ -1,4 +1,4 @@
-"""The catalogue holds together; what people type becomes a candidate of it, or a message that says what to type."""
+"""The catalogue holds together; typed text becomes a candidate, or a message that says what to type."""
 
 from __future__ import annotations
 

@@ -185,7 +185,7 @@ def test_a_state_directory_that_cannot_be_written_is_one_clear_error(
 def test_a_directory_that_is_exchanged_while_it_is_made_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Whoever may write to the directory above it can move another one there."""
+    """An account that may write to the parent directory can move another one there."""
     journal, make = Journal(None), os.mkdir
 
     def exchanged(name: str, mode: int, dir_fd: int) -> None:

@@ -47,7 +47,7 @@ LINKS = {
 
 
 def stage(root: Path, files: Mapping[str, str], udev: Udev) -> Tree:
-    """A machine with an 8 TB disk `sdb` of one partition, of which nothing is in use, and `files` besides."""
+    """A machine with an idle 8 TB disk `sdb` of one partition, and `files` in addition."""
     for path, text in {**USUAL, **files}.items():
         file = root / path.replace("BLOCK", BLOCK)
         file.parent.mkdir(parents=True, exist_ok=True)
@@ -67,7 +67,7 @@ def found(machine: Tree, path: str = f"{BY_ID}-part1", typed: str | None = SERIA
 
 
 def by_root(machine: Tree, name: str, **marks: Any) -> list[str]:
-    """What root says, whose programs find what udev's database has, and `marks`."""
+    """Root's findings, if its programs find what udev's database has, and `marks`."""
     tree = machine
     probed = replace(Probed(machine.properties(name)), **marks)
     return [finding.text for finding in findings(disk_facts.read(look_at(name, tree), {name: probed}, tree))]

@@ -1,4 +1,4 @@
-"""What packages install beside the program fits it; `make test-all PART=packages` builds the packages themselves."""
+"""Other files of the packages fit the program; `make test-all PART=packages` builds the packages themselves."""
 
 from __future__ import annotations
 

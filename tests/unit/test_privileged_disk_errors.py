@@ -1,4 +1,4 @@
-"""What the kernel's log and counters say: which of it is about a filesystem, and which about the disks below it."""
+"""The kernel's log and counters: which errors are of a filesystem, and which of the disks below it."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def nas(tmp_path_factory: pytest.TempPathFactory) -> Tree:
 
 @pytest.fixture
 def counting(tmp_path: Path) -> Tree:
-    """The same, whose counters a test changes."""
+    """The same, with counters that a test changes."""
     return machine("nas", tmp_path)
 
 

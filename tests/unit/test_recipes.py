@@ -1,4 +1,4 @@
-"""Recipes are data from outside, used or wrong in a way that is told; and those that are shipped are what they say."""
+"""Recipes are data from outside: usable, or refused with a clear error. Shipped ones are what they claim."""
 
 from __future__ import annotations
 

@@ -108,7 +108,7 @@ def drawn_words(findings: Findings) -> list[str]:
 
 
 def with_many_workloads(count: int) -> Findings:
-    """Findings with so many tests, alike in each."""
+    """Findings with `count` tests, alike in each."""
     workloads = [make_workload(f"large-files-{number}") for number in range(count)]
     figures = {"ext4": (180e6, 181e6, 179e6), "xfs": (187e6, 188e6, 186e6)}
     samples = chain.from_iterable(make_samples(figures, workload.name) for workload in workloads)

@@ -140,7 +140,7 @@ def test_one_round_and_no_round_prove_nothing() -> None:
 
 
 def test_who_is_out_stays_out_when_one_fails_that_was_measured_with_it() -> None:
-    """Its last comparison is not made again without the other, whose figures steadied it."""
+    """Its last comparison is not made again without the figures of the other, which steadied it."""
     early, later = noisy(2, 0.05, 100, 101, 70, 100, seed=9), noisy(5, 0.05, 100, 101, 70, 100, seed=3)
     out = analyse(make_result(early))
     assert out.dropped == ("btrfs",)
@@ -212,7 +212,7 @@ def test_failures_of_every_workload_of_one_without_weight_and_in_a_discarded_rou
 
 
 def leads_at(leads: Mapping[str, float]) -> Result:
-    """XFS beside ext4 at one test for each lead; a name such as `find home` is an operation on a shape of tree."""
+    """XFS and ext4 at one test for each lead; a name such as `find home` is an operation on a shape of tree."""
     workloads, samples = [], []
     for position, (name, lead) in enumerate(leads.items()):
         operation, _, shape = name.partition(" ")

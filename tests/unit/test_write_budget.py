@@ -1,4 +1,4 @@
-"""What a run writes is told beforehand with its share of the disk's life, and ends where the user said."""
+"""A plan shows what a run writes and its share of the disk's life; the run ends at the user's limit."""
 
 from __future__ import annotations
 

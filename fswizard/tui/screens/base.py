@@ -58,7 +58,7 @@ NO_ROOT = N_(
 
 
 class Keys(Footer):
-    """Keys of a screen, as many as fit beside that of the menu, which has them all."""
+    """Keys of a screen, as many as fit next to that of the menu, which has them all."""
 
     _width = 0
     """Width of the terminal for which they were composed."""

@@ -110,7 +110,7 @@ class DriveScreen(WithBox[None], StepScreen):
         self._refill()
 
     def action_rescan(self) -> None:
-        """Query all disks again, and forget the chosen location, whose free space is that of before."""
+        """Query all disks again, and forget the chosen location, as its free space may have changed."""
         self.wizard.choose(location=None)
         self.wizard.machine.ask_again()
 

@@ -2,8 +2,8 @@
 
     python -m tests.long.bench [waiting|promises]
 
-Both parts take about an hour and make the page anew; a single part is only printed. The machine should be left alone
-meanwhile. What needs root is left out without it.
+Both parts take about an hour and make the page anew; a single part is only printed. Leave the machine alone for
+that time. What needs root is left out without it.
 """
 
 from __future__ import annotations

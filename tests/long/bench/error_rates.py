@@ -2,8 +2,8 @@
 
     python -m tests.long.bench.error_rates [--runs N] [--write]
 
-Thousands of runs at once, by arrays and without the program's own code, of which `test_stats_error_rates` says that it
-judges alike. `--write` puts the table into fswizard/stats/README.md.
+Thousands of runs at once, by arrays and without the program's own code; `test_stats_error_rates` checks that both judge
+alike. `--write` puts the table into fswizard/stats/README.md.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ def drift(rng: np.random.Generator, shape: Shape) -> Array:
 
 
 def kept(rng: np.random.Generator, runs: int, steps: int, share: float = 0.8) -> Array:
-    """Noise of which each step keeps a share of the one before."""
+    """Noise: each step keeps a share of the one before."""
     fresh: Array = rng.normal(0, DEVIATION, (runs, steps))
     made: Array = fresh.copy()
     for step in range(1, steps):
@@ -75,7 +75,7 @@ def kept(rng: np.random.Generator, runs: int, steps: int, share: float = 0.8) ->
 
 
 def echoing(rng: np.random.Generator, shape: Shape) -> Array:
-    """The machine's noise keeps 0.8 from cell to cell, whoever is measured."""
+    """The machine's noise keeps 0.8 from cell to cell, across candidates."""
     return in_order(rng, kept(rng, shape[0], shape[1] * shape[2]), shape)
 
 
@@ -131,7 +131,7 @@ class Looks:
 
     @classmethod
     def at(cls, figures: Array, alive: Flags) -> Looks:
-        """`figures` by run, round and candidate, of which those that are `alive` count."""
+        """`figures` by run, round and candidate; those that are `alive` count."""
         rounds, count = figures.shape[1], alive.sum(axis=1)[:, None, None]
         mean = figures.mean(axis=1)
         left = figures - mean[:, None]

@@ -72,7 +72,7 @@ class Simulated:
 
 @dataclass(frozen=True, slots=True)
 class Emulated:
-    """The virtual machine with OpenZFS, whose processor is emulated."""
+    """The virtual machine with OpenZFS and an emulated processor."""
 
     disks: tuple[Disk, ...]
     rules: str = ""

@@ -1,4 +1,4 @@
-"""What the simulated ST8000AS0002 does, beside what was measured on real ones. Takes no real time."""
+"""Figures of the simulated ST8000AS0002 next to those of real ones. Takes no real time."""
 
 from __future__ import annotations
 

@@ -83,8 +83,8 @@ def in_their_terms(name: str) -> Result | None:
 def _pairs(name: str, ours: Result) -> Iterator[tuple[Workload, str]]:
     """Workloads in the document's terms, each with our name for it.
 
-    A published workload corresponds to ours of the same name, or to the only one of ours with such a figure beside its
-    main one. Our other workloads keep their names, and so do durations where a published clock ended earlier.
+    A published workload corresponds to ours of the same name, or to the only one of ours with such a figure next to
+    its main one. Our other workloads keep their names, and so do durations where a published clock ended earlier.
     """
     rest = {workload.name: workload for workload in ours.plan.recipe.workloads}
     on_disk = []

@@ -1,4 +1,4 @@
-"""A machine whose disks are simulated and whose processor takes no time: it runs one script to its end."""
+"""A machine with simulated disks and a processor that takes no time: it runs one script to its end."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ MEMORY = "/dev/shm"
 
 @dataclass(frozen=True, slots=True)
 class SimulatedDisk:
-    """`/dev/NAME`, whose serial number is its name."""
+    """`/dev/NAME`; its serial number is its name."""
 
     name: str
     kind: str

@@ -1,4 +1,4 @@
-"""The driver's models beside what was published about such disks."""
+"""The driver's models compared with published figures of such disks."""
 
 from __future__ import annotations
 

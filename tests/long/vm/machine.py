@@ -134,7 +134,7 @@ class Running:
 
 @dataclass
 class Machine:
-    """A machine whose disks and console are files of the host, below `directory`."""
+    """A machine with files of the host below `directory` as disks and console."""
 
     root: Root
     directory: Path

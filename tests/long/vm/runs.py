@@ -66,7 +66,7 @@ def on_target(machine: Machine, target: str, candidates: str, *more: str, recipe
 
 
 def run_from_checkout(machine: Machine, words: Sequence[str], path: Path, limit_s: float) -> None:
-    """`fswizard` with these words, of which it tells as they go on; its result is copied to `path`.
+    """Run `fswizard` with these words, print its progress, and copy its result to `path`.
 
     Raises RuntimeError if it fails.
     """

@@ -1,4 +1,4 @@
-"""Encrypted volumes below a filesystem, on a kernel with the device mapper beside a udev that names them."""
+"""Encrypted volumes below a filesystem, on a kernel with the device mapper and a udev that names them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""OpenZFS as a real module of the kernel, in a machine whose making takes many minutes longer for it."""
+"""OpenZFS as a real module of the kernel, in a machine that takes many minutes longer to build."""
 
 from __future__ import annotations
 
