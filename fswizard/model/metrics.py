@@ -45,7 +45,6 @@ WORST_STALL = Metric("worst_stall", "s", "lower")
 """Longest time without progress of the program, or of the disk at the end, sampled four times a second."""
 DEVICE_WRITTEN = Metric("device_written", "B", "lower")
 """Counted by the kernel on the block device; so are the next two."""
-DEVICE_READ = Metric("device_read", "B", "lower")
 TRIAL_WRITTEN = Metric("trial_written", "B", "lower")
 """Bytes written by the device in a whole trial: mkfs, preparation of workloads, and unmounting included."""
 BARE_WRITTEN = Metric("bare_written", "B", "lower")

@@ -14,7 +14,7 @@ from fswizard.engines import WorkloadContext, WorkloadFailed, cached_share, engi
 from fswizard.errors import FswizardError, Missing, Refused, RunFailed
 from fswizard.language import _, joined
 from fswizard.model.filesystem import Candidate
-from fswizard.model.metrics import DEVICE_READ, DEVICE_WRITTEN, DIRECT_CACHED, MOST_CACHED, SHARE_DONE, THROUGHPUT, USED
+from fswizard.model.metrics import DEVICE_WRITTEN, DIRECT_CACHED, MOST_CACHED, SHARE_DONE, THROUGHPUT, USED
 from fswizard.model.plan import Plan, Trial
 from fswizard.model.recipe import Workload
 from fswizard.model.result import Doubt, Failure, Sample
@@ -175,7 +175,6 @@ async def _run_workload(
     after = counters(*context.devices)
     if before and after:
         emitter.sample(DEVICE_WRITTEN, after.written_bytes - before.written_bytes, workload=workload.name)
-        emitter.sample(DEVICE_READ, after.read_bytes - before.read_bytes, workload=workload.name)
     if used_bytes is not None:
         emitter.sample(USED, used_bytes, workload=workload.name)
 

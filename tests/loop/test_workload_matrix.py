@@ -26,7 +26,7 @@ pytestmark = [getattr(pytest.mark, name) for name in ("root", "loop", "fio", "bo
 
 MIB = 1 << 20
 IMAGE_BYTES = {"ext4": 128 * MIB, "xfs": 320 * MIB, "btrfs": 320 * MIB}
-BESIDE = ("device_written", "device_read", "used")
+BESIDE = ("device_written", "used")
 """What is recorded of every workload, whatever carries it out."""
 
 

@@ -6,14 +6,7 @@ import random
 
 import pytest
 
-from fswizard.stats.unpaired import ERROR, quantile, tails, welch
-
-
-@pytest.mark.parametrize(
-    ("chance", "freedom", "t"), [(0.05, 1, 12.7062), (0.05, 1000, 1.96234), (0.001, 5, 6.86883), (0.05, 2.7, 3.39215)]
-)
-def test_chances_are_those_of_printed_tables(chance: float, freedom: float, t: float) -> None:
-    assert tails(t, freedom) == pytest.approx(chance, rel=1e-4)
+from fswizard.stats.unpaired import ERROR, quantile, welch
 
 
 @pytest.mark.parametrize(("freedom", "t"), [(1, 63.6567), (3, 5.84091), (10, 3.16927), (1000, 2.58075)])
