@@ -31,7 +31,7 @@ from fswizard.model.codec import from_json
 from fswizard.model.filesystem import Candidate
 from fswizard.model.text import safe
 from fswizard.system import mounts
-from fswizard.system.block_device import Device, look_at, path_of
+from fswizard.system.block_device import HERE, Device, look_at, path_of
 from fswizard.system.system_calls import closing
 
 LOCK = "/run/fswizard-set-up.lock"
@@ -125,7 +125,8 @@ class _Work:
                     raise
         if program == "partx":
             self._device = look_at(partition_of(self._device.name))
-            if not self._device.number:
+            # In a container, whose /dev does not follow the kernel, the path may lead to another disk.
+            if HERE.device_at(self._device.path) != self._device.name:
                 raise RunFailed(_("{name} has no partition after it was given one.", name=self._claimed.name))
             self._variables["part"] = self._device.path
         elif program == self._making:

@@ -122,6 +122,20 @@ def test_a_disk_gets_one_aligned_partition_and_is_made_mounted_and_entered_in_fs
     assert f" {POINT} " not in machine.mounts
 
 
+@pytest.mark.sfdisk
+def test_a_partitions_path_that_leads_to_another_device_is_not_written(bench: Bench, machine: PrivateMachine) -> None:
+    """As in a container, whose /dev keeps nodes of partitions that have got other numbers."""
+    disk, other = bench.attach(bench.file("whole"), "--partscan"), bench.disk()
+    before = digest(other.file)
+    stale = f"subprocess.run(['mount', '--bind', {other.path!r}, '{disk}p1'], check=True)"
+    here = f"if command[0] == 'partx': done = real(command, given); {stale}; return done"
+    _, error, _ = machine.set_up(order(disk), here)
+    bench.undo.callback(subprocess.run, ["partx", "--delete", disk], check=False)
+    assert error == "RunFailed"
+    assert digest(other.file) == before
+    require_untouched(machine)
+
+
 def test_an_empty_directory_of_roots_is_taken_and_stays(bench: Bench, disk: Case) -> None:
     machine = private_machine(bench, more=f"mkdir {POINT}")
     _, error, _ = machine.set_up(order(disk.path), f"if command[0] == 'setpriv': return {FAILED}")
