@@ -262,8 +262,10 @@ class RootDisk(Disk):
         """Unmount and dismantle as far as possible; the rest goes with the namespaces, or `clean` removes it."""
         if not self.parts:
             return
+        deadline = clock.monotonic() + stack.BUSY_LIMIT_S
         with contextlib.suppress(FswizardError):
-            await self.umount()
+            while (await self.umount()).exit_code and clock.monotonic() < deadline:  # a killed program is still ending
+                await clock.pause(stack.PAUSE_S)
             await self._dismantle()
         self._errors.close()
         for part in self.parts:

@@ -80,6 +80,16 @@ async def test_every_option_of_a_program_that_mounts_works(disks: RootDisks, tmp
         await umount(disk)
 
 
+async def test_a_program_that_ends_a_moment_later_keeps_nothing_mounted(disks: RootDisks, tmp_path: Path) -> None:
+    disk = await image(disks, tmp_path)
+    await made_and_mounted(disk)
+    program = await disk.start(["sleep", "1"], cwd=disk.directory, env={})
+    await disk.detach()
+    assert not os.path.ismount(disk.directory)
+    assert not loops_below(tmp_path)
+    await program.wait()
+
+
 async def test_wiping_leaves_nothing_at_either_end(disks: RootDisks, tmp_path: Path) -> None:
     disk = await image(disks, tmp_path)
     Path("/dev", disk.names[0]).write_bytes(b"x" * SIZE)
