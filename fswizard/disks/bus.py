@@ -167,7 +167,8 @@ def release(images: Collection[str]) -> list[str]:
             for name in attached:
                 with contextlib.suppress(BusError):  # usually NotMounted
                     bus.unmount(name)
-                bus.delete(name)
+                with contextlib.suppress(BusError):  # somebody else's, or busy; the others are detached all the same
+                    bus.delete(name)
         if clock.monotonic() > deadline:
             break
         clock.sleep(PAUSE_S)
