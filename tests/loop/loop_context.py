@@ -24,7 +24,6 @@ class LoopContext(LocalContext):
     """False leaves it mounted as it is, such as read-only."""
 
     async def remount(self) -> None:
-        self.remounts += 1
         if not self.remounting:
             return
         run("umount", self.directory)
