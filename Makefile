@@ -67,7 +67,7 @@ slow-vm: $(VENV)/.test-ready
 slow-uml: $(VENV)/.test-ready
 	$(BIN)/pytest -m slow --slow tests/long/uml $(ARGS)
 
-reproduce: $(VENV)/.test-ready ## Run the published experiments again and write the page on them; hours. DOCUMENT= names one. Needs what test-vm needs
+reproduce: $(VENV)/.test-ready ## Run the published experiments again and write the page on them; hours. DOCUMENT= names one. Needs what PART=vm needs
 	$(BIN)/python -m tests.long.reproduce $(DOCUMENT) $(ARGS)
 
 bench: $(VENV)/.test-ready ## Measure the program itself and whether promised times are kept; an hour. Needs cc, fio, and root for part of it

@@ -1,4 +1,4 @@
-"""The target that the user chose: directories, scratch images, or partitions and disks to be erased.
+"""The target that the user chose: directories, a scratch image, or partitions and disks to be erased.
 
 For devices this module finds the reasons against erasing them and the losses, and checks the confirmation.
 """
