@@ -296,14 +296,16 @@ def _confirmed(members: Sequence[Member], targets: Sequence[DeviceTarget], typed
 
     Raises Refused if one of the devices is not confirmed, or if something else was typed, too.
     """
-    words = [typed]
+    rest = [typed]
     if len(targets) > 1:
-        words = [word.strip() for word in typed.split(",") if word.strip()]
+        rest = [word.strip() for word in typed.split(",") if word.strip()]
     assigned = []
     for target in targets:
-        assigned.append(next((word for word in words if word in target.identifiers), typed))
-        require_confirmed(target, assigned[-1])
-    if rest := [word for word in words if word not in assigned]:
+        word = next((word for word in rest if word in target.identifiers), "".join(rest[:1]))
+        require_confirmed(target, word)
+        rest.remove(word)  # it confirms no second device
+        assigned.append(word)
+    if rest:
         raise Refused(
             _("'{text}' confirms none of the devices.", text=safe(",".join(rest))),
             _("Give what confirms each device once, and nothing else."),

@@ -149,9 +149,12 @@ def test_both_disks_of_a_dock_are_named_on_the_command_line_and_a_twin_of_later_
     docked = [find_device(f"/dev/{name}", dock) for name in ("sdb", "sdc")]
     members = choice._confirmed(list(map(choice.member_of, docked)), docked, f"{DOCK['sdc']}, {DOCK['sdb']}")
     assert [member.identifier for member in members] == [DOCK["sdb"], DOCK["sdc"]]
-    for typed in ("152D00539000,152D00539000", f"{DOCK['sdb']},{DOCK['sdb']}", f"{DOCK['sdc']},{DOCK['sdb']},Z84"):
+    both = f"{DOCK['sdc']},{DOCK['sdb']}"
+    for typed in ("152D00539000,152D00539000", f"{DOCK['sdb']},{DOCK['sdb']}", f"{both},Z84", f"{both},{DOCK['sdb']}"):
         with pytest.raises(Refused):
             choice._confirmed(members, docked, typed)
+    with pytest.raises(Refused):  # what is typed once confirms one of two targets, also where both have it
+        choice._confirmed(members[:1] * 2, docked[:1] * 2, DOCK["sdb"])
     target = Target("device", "/dev/sdb", others=(Member("/dev/sdc", 0),))
     made = make_plan(target=target, losses=("sdb: ext4, 4.00 TB",))
     monkeypatch.setattr(choice, "find_device", partial(find_device, tree=dock))
