@@ -30,15 +30,13 @@ FACTOR = 1.5
 MARGIN = 1.25
 
 
-@pytest.mark.parametrize("candidates", ["ext4; ext2", "ext4; btrfs"])
-async def test_a_run_writes_as_much_as_planned(candidates: str, tmp_path: Path) -> None:
-    session = short_session(tmp_path, candidates, UNTIMED)
+async def test_a_run_writes_as_much_as_planned(tmp_path: Path) -> None:
+    session = short_session(tmp_path, "ext4; btrfs", UNTIMED)
     result = await result_of(session)
     assert len(result.trials_written) == 2
     planned, written = (
         total - session.plan.target.filled_bytes for total in (session.plan.writes_bytes, result.written_bytes)
     )
-    print(f"{candidates}: {planned} bytes planned, {written} bytes written")
     assert written / MARGIN < planned < written * MARGIN
 
 

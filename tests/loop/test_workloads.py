@@ -50,7 +50,10 @@ MARKS = {"install": "dpkg", "backup": "borg", "rsync": "rsync", "sqlite": "sqlit
 OTHERS = ("xfs", "btrfs")
 JOBS = ("large-file", "laid-out", "tree", "file-server", "nearly-full", *MARKS)
 CASES = [pytest.param(job, "ext4", marks=[getattr(pytest.mark, MARKS[job])] if job in MARKS else []) for job in JOBS]
-CASES += [pytest.param("install", name, marks=[pytest.mark.dpkg, getattr(pytest.mark, name)]) for name in OTHERS]
+CASES += [
+    pytest.param("install", name, marks=[pytest.mark.slow, pytest.mark.dpkg, getattr(pytest.mark, name)])
+    for name in OTHERS
+]
 """All on ext4, and one that syncs each of its files on the others."""
 
 
