@@ -39,16 +39,6 @@ def device_of(directory: Path) -> Path:
     return Path("/dev") / found.split()[0]
 
 
-def loops_on(directory: Path) -> list[str]:
-    """Those on images of a run in `directory`."""
-    return [loop for loop in loops_below(directory) if f" on {directory}/#" in loop]
-
-
-def mounts_in(directory: Path) -> list[str]:
-    """Mounts of the host below the directories of a run."""
-    return [line for line in Path("/proc/self/mounts").read_text().splitlines() if f"{directory}/fswizard-" in line]
-
-
 def descendants(pid: int) -> list[psutil.Process]:
     try:
         return psutil.Process(pid).children(recursive=True)
@@ -106,8 +96,14 @@ def wait_until_gone(left: Callable[[], Collection[str]], what: str, limit_s: flo
 
 
 def assert_nothing_lives(directory: Path, processes: list[psutil.Process]) -> None:
-    """No process, no loop device and no mount of a run stays."""
-    wait_until_gone(lambda: alive(processes) + loops_on(directory) + mounts_in(directory), "nothing of the run is left")
+    """No process, no loop device on an image and no mount of the host's below a directory of a run stays."""
+
+    def left() -> list[str]:
+        loops = [loop for loop in loops_below(directory) if f" on {directory}/#" in loop]
+        mounts = Path("/proc/self/mounts").read_text().splitlines()
+        return [*alive(processes), *loops, *(mount for mount in mounts if f"{directory}/fswizard-" in mount)]
+
+    wait_until_gone(left, "nothing of the run is left")
 
 
 def names_in(directory: Path) -> list[str]:

@@ -77,19 +77,14 @@ class PrivateMachine:
         return [line[1] for line in lines[:-1]], *lines[-1]
 
 
-def copy_of_etc(bench: Bench, fstab: str = FSTAB) -> Path:
-    """With that fstab, and a lock of its own. Files that parallel tests remove are not in it."""
+def private_machine(bench: Bench, fstab: str = FSTAB, more: str = "true") -> PrivateMachine:
+    """With that fstab and a lock of its own; `more` is a shell command that is carried out in it first."""
     etc = bench.directory / "etc"
+    # Files that parallel tests remove are not in it.
     subprocess.run(["cp", "--archive", "/etc", str(etc)], check=False, stderr=subprocess.DEVNULL)
     (etc / "fstab").write_text(fstab)
     for lock in (Path(LOCK), etc / "lock"):
         lock.touch(0o600)
-    return etc
-
-
-def private_machine(bench: Bench, fstab: str = FSTAB, more: str = "true") -> PrivateMachine:
-    """With that fstab; `more` is a shell command that is carried out in it first."""
-    etc = copy_of_etc(bench, fstab)
     own = f'mount --bind "$0" /etc && mount --bind /etc/lock {LOCK} && mount -t tmpfs -o mode=0755 none /mnt'
     script = f"{own} && {more} && echo in && exec cat"
     process = bench.process("unshare", "--mount", "--propagation", "private", "sh", "-c", script, str(etc))

@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
-import contextlib
-import json
 from pathlib import Path
 
 import pytest
 
 from fswizard import results
 from fswizard.advice import conclude
-from fswizard.disks import journal, stack
-from fswizard.errors import Refused
-from fswizard.filesystems.commands import RUN_NAME
 from fswizard.report import FORMATS, render
 from fswizard.sharing import shareable
-from fswizard.system.files import state_directory
 from tests.loop import devices
 from tests.loop.devices import Bench, Case, run, signatures
 from tests.loop.tiny_run import fswizard
@@ -71,21 +65,6 @@ def test_layouts_are_measured_on_all_disks_which_are_left_wiped(recipe: Path, be
         assert str(bench.directory) not in render(findings, name, full=True), "what was typed to confirm is left out"
     text = " ".join(render(findings, "text", full=True).split())
     assert "btrfs:raid1: 268 MB of 537 MB, any 1 disk may fail." in text
-
-
-@pytest.mark.parametrize("name", ["fswizard-0123456789abcdef", "tank", "../fswizard-0123456789abcdef", "fswizard-"])
-def test_clean_has_root_look_for_what_a_killed_run_left_in_the_kernel(
-    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(stack, "ZFS_MODULE", tmp_path)
-    entry = state_directory() / "unfinished/run-x.json"
-    entry.parent.mkdir(parents=True)
-    entry.write_text(json.dumps({"directories": {}, "pools": [name], "images": [], "result": ""}))
-    (leftover,) = journal.leftovers()
-    refused = not RUN_NAME.fullmatch(name)
-    with pytest.raises(Refused, match="not made by a run") if refused else contextlib.nullcontext():
-        journal.clean(leftover)
-    assert entry.exists() == refused
 
 
 def test_each_disks_loss_is_listed_and_every_one_is_confirmed_or_nothing_begins(recipe: Path, bench: Bench) -> None:

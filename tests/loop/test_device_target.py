@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import fcntl
 import os
-import subprocess
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -13,7 +12,7 @@ import pytest
 
 from fswizard import results
 from fswizard.advice import conclude
-from fswizard.disks import as_root
+from fswizard.disks import as_root, image, stack
 from fswizard.disks.disk import DiskFailed
 from fswizard.disks.root import RootDisks
 from fswizard.drives.devices import find_device
@@ -27,15 +26,18 @@ from fswizard.sharing import shareable
 from tests.loop.devices import Bench, Case, digest, run, signatures
 from tests.loop.machine_state import assert_nothing_lives, wait_until
 from tests.loop.runs import TINY, at, result_of, session_in, watch
-from tests.loop.tiny_run import LIMIT_S, clean, fswizard, killed
+from tests.loop.tiny_run import LIMIT_S, clean, killed
 
 pytestmark = [pytest.mark.root, pytest.mark.loop, pytest.mark.fio]
 
 DISK_BYTES = 96 << 20
 
 
-def asked(verb: str, recipe: Path, case: Case, *arguments: str, code: int) -> subprocess.CompletedProcess[str]:
-    return fswizard(verb, str(recipe), "--target", f"device:{case.path}", *arguments, code=code)
+@pytest.fixture
+def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What cannot be wiped is not tried for long."""
+    monkeypatch.setattr(stack, "BUSY_LIMIT_S", 0.1)
+    monkeypatch.setattr(image, "WIPE_LIMIT_S", 0.1)
 
 
 def plan(case: Case) -> Plan:
@@ -47,7 +49,7 @@ def plan(case: Case) -> Plan:
 async def test_the_device_is_measured_with_and_without_a_filesystem_and_left_wiped(
     bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("fswizard.session.session.BARE_SHARE", 2.0)
+    monkeypatch.setattr("fswizard.session.trial.LEAST_BARE_S", 0.01)
     case = bench.disk(DISK_BYTES)
     made = replace(plan(case), minimum_rounds=1, maximum_rounds=1)
     commands = []
@@ -68,30 +70,6 @@ async def test_the_device_is_measured_with_and_without_a_filesystem_and_left_wip
         assert str(case.file) not in render(shared, name, full=True), "what was typed to confirm stays at home"
 
 
-def test_the_plan_lists_what_would_be_lost_and_changes_nothing(recipe: Path, bench: Bench) -> None:
-    case = bench.disk(DISK_BYTES)
-    empty = asked("run", recipe, case, "--dry-run", code=0)
-    assert "Nothing was found on" in empty.stdout
-    run("mkfs.ext4", "-q", "-L", "archive", case.path)
-    before = digest(case.file)
-    full = asked("run", recipe, case, "--dry-run", code=0)
-    assert 'ext4 "archive"' in full.stdout
-    assert "left empty" in full.stdout
-    assert f"--erase {case.file}" in full.stdout, "the plan says what to type"
-    assert "# mkfs.ext4" in full.stdout
-    assert digest(case.file) == before
-
-
-def test_without_the_right_serial_number_nothing_begins(recipe: Path, bench: Bench) -> None:
-    case = bench.made("mkfs.ext4", "-q", "-L", "archive", size_bytes=DISK_BYTES)
-    before = digest(case.file)
-    output = bench.directory / "result.jsonl"
-    for typed in ((), ("--erase", "WD-1234"), ("--erase", "")):
-        asked("run", recipe, case, *typed, "--output", str(output), code=3)
-        assert not output.exists()
-        assert digest(case.file) == before
-
-
 async def ends_refused(made: Plan, case: Case, words: str) -> None:
     before = digest(case.file)
     session = session_in(case.file.parent, made)
@@ -102,7 +80,7 @@ async def ends_refused(made: Plan, case: Case, words: str) -> None:
 
 
 async def test_a_device_mounted_while_the_run_waits_is_not_overwritten(
-    bench: Bench, monkeypatch: pytest.MonkeyPatch
+    at_once: None, bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     case = bench.made("mkfs.ext4", "-q", size_bytes=DISK_BYTES)
     session = session_in(bench.directory, plan(case))
@@ -145,17 +123,14 @@ async def test_a_device_that_changes_after_the_plan_is_not_overwritten(change: s
     await ends_refused(made, case, words)
 
 
-@pytest.mark.parametrize(
-    "stage", ["workload", *(pytest.param(stage, marks=pytest.mark.slow) for stage in ("format", "mount", "check"))]
-)
-async def test_a_run_that_is_stopped_leaves_the_device_wiped(stage: str, bench: Bench) -> None:
+async def test_a_run_that_is_stopped_leaves_the_device_wiped(bench: Bench) -> None:
     case = bench.disk(DISK_BYTES)
     session = session_in(bench.directory, plan(case))
-    await watch(session, at(stage, session.stop))
+    await watch(session, at("workload", session.stop))
     assert signatures(case) == ""
 
 
-async def test_a_device_that_turns_read_only_ends_the_run_and_is_not_called_wiped(bench: Bench) -> None:
+async def test_a_device_that_turns_read_only_ends_the_run_and_is_not_called_wiped(at_once: None, bench: Bench) -> None:
     case = bench.disk(DISK_BYTES)
     session = session_in(bench.directory, replace(plan(case), minimum_rounds=2))
     bench.undo.callback(run, "blockdev", "--setrw", case.path)

@@ -10,12 +10,10 @@ import pytest
 
 from fswizard.disks import scratch_file
 from fswizard.disks.image import write_test_file
-from fswizard.disks.root import RootDisks
 from fswizard.errors import RunFailed
 from tests.loop.devices import BTRFS_SIZE, SIZE, Bench
 from tests.loop.failing_host import small_host
 from tests.loop.machine_state import names_in
-from tests.loop.root_disk import image, make, mount
 
 pytestmark = [pytest.mark.root, pytest.mark.loop]
 
@@ -36,18 +34,3 @@ async def test_a_disk_without_room_is_not_called_a_disk_that_fails(tmp_path: Pat
         with pytest.raises(RunFailed, match="is full"):
             await write_test_file(str(host))
         assert names_in(host) == ["lost+found"]
-
-
-async def test_a_device_is_asked_for_its_errors_whatever_was_made_on_it(disks: RootDisks, tmp_path: Path) -> None:
-    disk = await image(disks, tmp_path)
-    assert await disk.disk_errors() == ()
-    candidate = await make(disk)
-    assert await disk.disk_errors() == ()
-    await mount(disk, candidate)
-    Path("/sys/fs/ext4", disk.names[0], "trigger_fs_error").write_text("made by a test")
-    assert await disk.disk_errors() == (), "it is the filesystem's own"
-    assert (await disk.errors())["errors_count"] == 1
-    await disk.umount()
-    await mount(disk, await make(disk))
-    assert await disk.errors() == {}, "the next filesystem is not blamed for it"
-    await disk.umount()

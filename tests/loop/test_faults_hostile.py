@@ -42,12 +42,8 @@ def canary(tmp_path: Path) -> Iterator[Path]:
         ('filename = "../../etc/passwd"', "filename"),
         ('rw = "randwrite --exec_prerun=touch CANARY"', "rw"),
         ('rw = "$(touch CANARY)"', "rw"),
-        ('size = "99999999999999999999T"', "size"),
-        ('block = "-4K"', "block"),
         ("seconds = 1e308", "seconds"),
-        ("seconds = nan", "seconds"),
         ("jobs = 999999999999999999999999999999", "jobs"),
-        ('jobs = "4; touch CANARY"', "jobs"),
         ('name = "--output=CANARY"', "name"),
     ],
     ids=lambda value: str(value)[:24],
@@ -65,30 +61,19 @@ def test_a_hostile_recipe_is_refused_by_file_and_key(tmp_path: Path, canary: Pat
     "arguments",
     [
         ("--target", "image:1T;touch CANARY@/tmp"),
-        ("--target", "image:99999999999999999999999T@/tmp"),
         ("--target", "image:1G@/proc"),
         ("--target", "image:1G@/dev/null"),
         ("--target", "dir:/nowhere/$(touch CANARY)"),
-        ("--target", "dir:"),
         ("--target", "dir:" + "x" * 5000),
-        ("--target", "tape:0"),
         ("--target", "\x1b]0;evil\x07"),
         ("--candidates", "ext4:noatime --help"),
         ("--candidates", "xfs:$(touch CANARY)"),
         ("--candidates", "btrfs:device=/dev/sda"),
-        ("--candidates", "ext4:loop=/dev/sda"),
         ("--candidates", "../../bin/sh"),
-        ("--candidates", ";;;"),
-        ("--candidates", "\u202eext4"),
-        ("--rounds", "0..99999999999999"),
         ("--time", "1e999s"),
-        ("--time", "-5m"),
-        ("--seed", "abc"),
         ("--need", "\x1b[31m"),
-        ("--output", "/nowhere/x"),
         ("--resume", "/dev/zero"),
         ("--resume", "/etc/passwd"),
-        ("--resume", "../../../etc/passwd"),
     ],
     ids=lambda value: ascii(" ".join(value))[:40],
 )
@@ -122,10 +107,9 @@ def test_a_hostile_directory_is_shown_escaped(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "script",
-    ["head -c 200000 /dev/urandom", "echo '{\"json\": [null, {'", "exit 139", "yes | head -c 20000000",
-     "printf '\\033]0;x\\007'"],
-    ids=["noise", "half an object", "crash", "20 MB", "control characters"],
-)  # fmt: skip
+    ["head -c 200000 /dev/urandom", "yes | head -c 20000000", "printf '\\033]0;x\\007'; exit 139"],
+    ids=["noise", "20 MB", "control characters and a crash"],
+)
 def test_drives_are_listed_whatever_tools_say(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, script: str) -> None:
     for name in ("lsblk", "blkid", "smartctl", "udevadm", "findmnt", "wipefs", "zpool"):
         (tmp_path / name).write_text(f"#!/bin/sh\n{script}\n")

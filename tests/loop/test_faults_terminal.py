@@ -36,17 +36,10 @@ def test_when_its_terminal_is_closed_a_run_ends_in_good_order(tmp_path: Path) ->
         assert results.load(file).outcome == "cancelled"
 
 
-def test_under_nohup_a_run_outlives_its_terminal(tmp_path: Path) -> None:
+def test_under_nohup_a_run_outlives_its_terminal_and_whoever_read_its_narration(tmp_path: Path) -> None:
     with tiny_run(tmp_path, "--rounds", "1..1", under=["nohup"], still_at="^Writes$") as run:
-        run.process.send_signal(signal.SIGHUP)  # as the kernel does when a terminal is closed
-        run.go_on()
-        run.end(0)
-        assert run.result.outcome == "finished"
-
-
-def test_a_run_whose_narration_nobody_reads_any_more_goes_on(tmp_path: Path) -> None:
-    with tiny_run(tmp_path, "--rounds", "1..1", still_at="^Writes$") as run:
         assert run.process.stderr and run.process.stdout
+        run.process.send_signal(signal.SIGHUP)  # as the kernel does when a terminal is closed
         run.process.stderr.close()
         run.go_on()
         stdout = run.process.stdout.read()

@@ -54,11 +54,15 @@ CASES = [
         (f"{filesystem.name}:{token}", option.needs, IMAGE_BYTES)
         for filesystem in PLAIN
         for option in filesystem.options
+        if option.flag or filesystem in MOUNTABLE
         for token in option.tokens
     ),
     *((name, "", IMAGE_BYTES) for name in AT_BOTH_ENDS),
 ]
-"""The smallest of each filesystem, and every option with each value; what it needs beyond an ordinary kernel."""
+"""The smallest of each filesystem, and every option with each value; what it needs beyond an ordinary kernel.
+
+Options of mounting only where this kernel mounts it: they change nothing of how it is made.
+"""
 
 
 def planned(candidate: Candidate, text: str, device: str) -> tuple[str, ...]:
