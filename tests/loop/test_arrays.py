@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from subprocess import CompletedProcess
 
 import pytest
 
@@ -10,6 +11,7 @@ from fswizard import results
 from fswizard.advice import conclude
 from fswizard.report import FORMATS, render
 from fswizard.sharing import shareable
+from tests.fakes import command_line
 from tests.loop import devices
 from tests.loop.devices import Bench, Case, run, signatures
 from tests.loop.tiny_run import fswizard
@@ -67,11 +69,18 @@ def test_layouts_are_measured_on_all_disks_which_are_left_wiped(recipe: Path, be
     assert "btrfs:raid1: 268 MB of 537 MB, any 1 disk may fail." in text
 
 
+def planned(code: int, *arguments: str) -> CompletedProcess[str]:
+    """`fswizard run` where nothing begins, with that exit code."""
+    done = command_line.fswizard("run", *arguments)
+    assert done.returncode == code, done.stderr
+    return done
+
+
 def test_each_disks_loss_is_listed_and_every_one_is_confirmed_or_nothing_begins(recipe: Path, bench: Bench) -> None:
     cases = attached(bench)
     run("mkfs.ext4", "-q", "-L", "first", cases[0].path)
     run("mkfs.ext4", "-q", "-L", "last", cases[3].path)
-    done = fswizard("run", "--dry-run", *given(recipe, named(cases), "btrfs:raid1; ext4"), code=0)
+    done = planned(0, "--dry-run", *given(recipe, named(cases), "btrfs:raid1; ext4"))
     for words in ('ext4 "first"', 'ext4 "last"', f"--erase {serials(cases)}", "Nothing was found on"):
         assert words in done.stdout
     assert "# mkfs.btrfs -q -f -K -L LABEL -d raid1 -m raid1 DEVICE-1 DEVICE-2 DEVICE-3 DEVICE-4" in done.stdout
@@ -79,7 +88,7 @@ def test_each_disks_loss_is_listed_and_every_one_is_confirmed_or_nothing_begins(
     output = bench.directory / "result.jsonl"
     for erase in ("", serials(cases[:3]), f"{serials(cases)},WD-1234", f"{serials(cases[:3])},WD-1234"):
         confirmed = ("--erase", erase) if erase else ()
-        fswizard("run", *given(recipe, named(cases), "btrfs:raid1", *confirmed, "--output", str(output)), code=3)
+        planned(3, *given(recipe, named(cases), "btrfs:raid1", *confirmed, "--output", str(output)))
         assert not output.exists()
     assert [case.file.read_bytes() for case in cases] == before
 
@@ -89,7 +98,7 @@ def test_a_disk_in_use_is_refused_wherever_it_stands_in_the_list(recipe: Path, b
     run("mkfs.ext4", "-q", cases[2].path)
     point = bench.mount(cases[2].path)
     for verb, order in (("--dry-run", cases), ("--detach", cases), ("--detach", [cases[2], *cases[:2], cases[3]])):
-        done = fswizard("run", verb, *given(recipe, named(order), "btrfs:raid1", "--erase", serials(order)), code=3)
+        done = planned(3, verb, *given(recipe, named(order), "btrfs:raid1", "--erase", serials(order)))
         assert f"is mounted on {point}" in done.stderr
     assert signatures(*cases[:2], cases[3]) == ""
 
@@ -97,7 +106,7 @@ def test_a_disk_in_use_is_refused_wherever_it_stands_in_the_list(recipe: Path, b
 def test_two_partitions_of_a_disk_are_no_two_disks(recipe: Path, bench: Bench) -> None:
     part, other = devices.partition(bench), attached(bench, 1)[0]
     whole = Case(part.path.removesuffix("p1"), part.file)
-    done = fswizard("run", "--dry-run", *given(recipe, named([part, whole, other]), "btrfs:raid1"), code=3)
+    done = planned(3, "--dry-run", *given(recipe, named([part, whole, other]), "btrfs:raid1"))
     assert "are on the same disk" in done.stderr
-    twice = fswizard("run", "--dry-run", *given(recipe, named([other, other]), "btrfs:raid1"), code=3)
+    twice = planned(3, "--dry-run", *given(recipe, named([other, other]), "btrfs:raid1"))
     assert "are on the same disk" in twice.stderr

@@ -8,8 +8,8 @@ import pytest
 
 from fswizard.disks import journal
 from fswizard.errors import ExitCode, RunFailed
+from tests.fakes.command_line import fswizard
 from tests.loop.devices import Bench, run
-from tests.loop.tiny_run import fswizard
 from tests.unit.test_journal import left_behind
 
 pytestmark = [pytest.mark.root, pytest.mark.loop]
