@@ -54,6 +54,9 @@ def make_answer(choice: Choice, doubts: Doubts) -> Answer:
     bound = answer.bound
     if answer.kind in ("winner", "depends") and answer.ratio and answer.ratio.low:
         bound = max(0.0, answer.ratio.low - 1)
+    certainty = ""
+    if answer.kind == "winner" and bound >= 0.005:
+        certainty = _("by at least {percent} %", percent=f"{bound * 100:.0f}")
     failed = [ratio.candidate for ratio in choice.analysis.overall if ratio.verdict == "failed"]
     warning = next((code for code in WARNINGS if code in doubts), "")
     lines = [
@@ -68,6 +71,7 @@ def make_answer(choice: Choice, doubts: Doubts) -> Answer:
         answer,
         choice=choice.names,
         bound=bound,
+        certainty=certainty,
         behind=tuple(name for name in choice.eligible if name not in choice.names),
         warning=warning,
         lines=tuple(line for line in lines if line),

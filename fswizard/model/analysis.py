@@ -262,6 +262,8 @@ class Answer:
     """Ratio of the choice to the candidate named in the verdict."""
     bound: float = 0.0
     """Smallest lead (`winner`, `depends`) or largest difference (`alike`), as a share; 0 for other kinds."""
+    certainty: str = ""
+    """`by at least 12 %`; empty if the verdict states it already."""
     behind: tuple[str, ...] = ()
     """Candidates that are proven slower."""
     depends_on: tuple[str, ...] = ()
@@ -278,13 +280,6 @@ class Answer:
         return ANSWER_SIGNS[self.kind]
 
     @property
-    def certainty(self) -> str:
-        """`by at least 12 %`; empty if the verdict states it already."""
-        if self.kind != "winner" or self.bound < 0.005:
-            return ""
-        return _("by at least {percent} %", percent=f"{self.bound * 100:.0f}")
-
-    @property
     def first(self) -> str:
         return self.choice[0] if self.choice else ""
 
@@ -292,7 +287,7 @@ class Answer:
     def headline(self) -> str:
         """`✓ Use XFS: 21 % faster than ext4 here, by at least 12 %`."""
         sentence = f"{self.verdict}, {self.certainty}" if self.certainty else self.verdict
-        return f"{self.sign.glyph} {sentence}"
+        return f"{ANSWER_SIGNS[self.kind].glyph} {sentence}"
 
     @property
     def recommended(self) -> str:

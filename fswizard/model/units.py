@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 import re
 
-from fswizard.language import N_, _, n_, number
+from fswizard.language import N_, _, n_, number, p_
 
 _POWERS = {"": 0, "K": 1, "M": 2, "G": 3, "T": 4, "P": 5}
 BINARY, DECIMAL = 1024, 1000
@@ -22,6 +22,14 @@ _BINARY_SIZES = (
     N_("{number} B"), N_("{number} KiB"), N_("{number} MiB"),
     N_("{number} GiB"), N_("{number} TiB"), N_("{number} PiB"),
 )  # fmt: skip
+COUNTED = {
+    "operations": p_("counted by a rate", "operations"),
+    "reads": p_("counted by a rate", "reads"),
+    "writes": p_("counted by a rate", "writes"),
+    "accesses": p_("counted by a rate", "accesses"),
+    "saves": p_("counted by a rate", "saves"),
+}
+"""What a rate counts, by the engine's name for it."""
 _MEASURED_TIMES = ((1, N_("{number} s")), (1e3, N_("{number} ms")), (1e6, N_("{number} µs")))
 
 
@@ -130,7 +138,7 @@ def figure_text(value: float, unit: str, counts: str = "") -> str:
         case "s":
             return seconds_text(value)
         case "1/s":
-            amount = count_text(value)
+            amount, counts = count_text(value), COUNTED.get(counts, counts)
             return _("{number} {counts}/s", number=amount, counts=counts) if counts else _("{amount}/s", amount=amount)
     return count_text(value) if unit == "1" else f"{count_text(value)} {unit}"
 

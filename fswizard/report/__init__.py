@@ -26,7 +26,6 @@ from fswizard.errors import UsageError
 from fswizard.language import N_, _
 from fswizard.model.analysis import Findings
 from fswizard.model.frozen import frozen
-from fswizard.model.text import harmless
 
 
 @frozen
@@ -85,6 +84,5 @@ def render(findings: Findings, format_name: str, *, full: bool = False) -> str:
     """
     chosen = find_format(format_name)
     painted = getattr(importlib.import_module(chosen.module), chosen.function)
-    findings = harmless(findings)
     text: str = painted(findings, full=full) if chosen.shortened else painted(findings)
     return text

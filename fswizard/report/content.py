@@ -54,14 +54,6 @@ from fswizard.report.subject import (
 from fswizard.report.writes import written_text
 
 SET_UP = N_("How to set it up")
-COUNTED = {
-    "operations": p_("counted by a rate", "operations"),
-    "reads": p_("counted by a rate", "reads"),
-    "writes": p_("counted by a rate", "writes"),
-    "accesses": p_("counted by a rate", "accesses"),
-    "saves": p_("counted by a rate", "saves"),
-}
-"""What a rate counts, as `Job.counts` names it."""
 SHORT_LINES, LEAST_ROWS = 12, 2
 """Lines of a short report, and rows of its table at least."""
 
@@ -130,27 +122,24 @@ def subject(findings: Findings) -> str:
     return p_("title of a report", "{recipe} on {disk}", recipe=recipe, disk=name_drive(plan.drive))
 
 
-def length(findings: Findings) -> str:
-    """Duration of the run: `4 rounds, 40 s`."""
-    result = findings.result
-    return run_text(findings.analysis.rounds, result.elapsed_s, result.outcome, len(result.discarded_rounds))
-
-
 def about(findings: Findings, selected: Sequence[Chart], charts: Sequence[Chart]) -> list[str]:
     """How charts were selected, duration, and kernel and day of a run: `4 rounds, 40 s`, `Linux 6.1, 2026-11-27`."""
-    environment, every = findings.result.environment, len(charts)
+    result, every = findings.result, len(charts)
+    environment, rounds = result.environment, findings.analysis.rounds
     chosen = n_(
         "{shown} of {count} test, by difference", "{shown} of {count} tests, by difference", every, shown=len(selected)
     )
     kernel = re.match(r"\d+\.\d+", environment.kernel)
     when = ", ".join(filter(None, (kernel and f"Linux {kernel[0]}", environment.started[:10])))
-    return [text for text in ("" if len(selected) == every else chosen, length(findings), when) if text]
+    length = run_text(rounds, result.elapsed_s, result.outcome, len(result.discarded_rounds))
+    return [text for text in ("" if len(selected) == every else chosen, length, when) if text]
 
 
 def facts(findings: Findings) -> Facts:
     """How it was measured."""
     result = findings.result
     drive, environment, recipe = result.plan.drive, result.environment, result.plan.recipe
+    length = run_text(findings.analysis.rounds, result.elapsed_s, result.outcome, len(result.discarded_rounds))
     codes = {doubt.code for doubt in result.doubts}
     wiped = result.outcome not in ("killed", "running") and "not-wiped" not in codes
     place = p_("where, in a list of facts", "on {place}", place=place_text(result.plan))
@@ -165,7 +154,7 @@ def facts(findings: Findings) -> Facts:
         (p_("how a disk records", "Recording"), describe_smr(drive) if drive else ""),
         (p_("where, in a list of facts", "Measured"), place),
         (_("Recipe"), f"{_(recipe.title)} ({recipe.name})"),
-        (_("Rounds"), length(findings)),
+        (_("Rounds"), length),
         (_("Written"), written_text(result)),
         (_("System"), _system(result, limited="fits-in-memory" not in codes)),
         (_("Tools"), ", ".join(f"{name} {version}" for name, version in tools.items() if version)),
@@ -242,16 +231,13 @@ def _bars(findings: Findings, workload: Workload) -> Iterator[Bar]:
             better, other = value, medians[measured[0].name]
             if not higher:
                 better, other = other, better
-            figures.append((_figure(workload, value), better / other if other else 1.0))
+            figures.append(
+                (figure_text(value, workload.metric.unit, workload.job.counts), better / other if other else 1.0)
+            )
         (figure, length), *each = figures
         kind = key_of(candidate.filesystem.name)
         yield Bar(name, candidate.title, kind, figure, length, remark, verdict, tuple(each))
     yield from failed
-
-
-def _figure(workload: Workload, value: float) -> str:
-    """A figure at a workload with its unit."""
-    return figure_text(value, workload.metric.unit, COUNTED.get(workload.job.counts, workload.job.counts))
 
 
 def highlights(charts: Sequence[Chart], count: int) -> tuple[Chart, ...]:
@@ -284,7 +270,7 @@ def ratios(findings: Findings) -> Ratios:
         measured = [single.get((workload.name, candidate.name)) for candidate in others]
         own = primary.get((workload.name, findings.baseline))
         if own or any(measured):
-            figure = _figure(workload, own.median) if own else "–"
+            figure = figure_text(own.median, workload.metric.unit, workload.job.counts) if own else "–"
             rows.append((weighed(workload, _(workload.title)), figure, *map(ratio_cell, measured)))
             chosen = primary.get((workload.name, findings.first))
             share = chosen.of_bare_device if chosen and not plan.target.others else None

@@ -84,6 +84,7 @@ ANSWER = Answer(
     ("xfs",),
     Ratio("xfs", "ext4", "", 1.21, 1.15, 1.28, 3, "faster"),
     0.15,
+    "by at least 15 %",
     behind=("btrfs:noatime", "ext4"),
     lines=("Faster in 1 of 3 tests, slower in 1.", "Choose Btrfs instead if you want checksums and snapshots."),
 )
