@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,6 +12,7 @@ import pytest
 from fswizard import results
 from fswizard.disks.bus import loops
 from tests.loop.desktop import Desktop, desktop
+from tests.loop.devices import Bench
 from tests.loop.machine_state import wait_until
 from tests.loop.people import USERS, User
 from tests.recipe_texts import writing
@@ -81,3 +83,30 @@ def test_a_run_that_is_killed_leaves_nothing(session: Desktop, words: str) -> No
     session.run("clean")
     assert not list(session.home.glob("fswizard-*"))
     assert not session.in_session("find", "/media", "-mindepth", "2").strip()
+
+
+RELEASED = """\
+import os, sys
+from fswizard.disks import bus
+bus.RELEASE_S, real = 1.0, bus.loops
+bus.loops = lambda: dict(sorted(real().items(), key=lambda loop: loop[1] == sys.argv[2]))  # one's own comes last
+file = os.open(sys.argv[2], os.O_RDWR)
+bus.Bus().set_up(file)
+print(*bus.release(sys.argv[1:]))
+"""
+
+
+def test_loop_devices_of_others_stay_attached_and_mounted_and_do_not_keep_ones_own(
+    bench: Bench, session: Desktop
+) -> None:
+    others, own = bench.made("mkfs.ext4", "-q"), session.home / "own"
+    point = bench.directory / "point"
+    point.mkdir()
+    session.in_session("mount", others.path, str(point))
+    own.write_bytes(bytes(1 << 20))
+    os.chown(own, session.uid, session.gid)
+    left = session.run(str(others.file), str(own), script=RELEASED).stdout
+    assert left.split() == [Path(others.path).name]
+    assert session.in_session("findmnt", "-no", "SOURCE", str(point)).strip() == others.path
+    assert str(others.file) in loops().values()
+    assert own_loops(session) == []
