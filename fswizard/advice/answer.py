@@ -167,7 +167,7 @@ def _depends(choice: Choice) -> Answer:
             factor *= known.ratio**power
     text = N_("Use {candidate} if you do “{test}” a lot ({speed}); the rest is not settled")
     if dependence.rest.verdict == "alike":
-        text = N_("Use {candidate} if you do “{test}” a lot ({speed}); otherwise they are alike on the whole")
+        text = N_("Use {candidate} if you do “{test}” a lot ({speed}); otherwise it and {other} are alike on the whole")
     elif dependence.rest.verdict == "slower":
         text = N_("Use {candidate} if you do “{test}” a lot ({speed}); otherwise use {other}")
     verdict = _(
@@ -209,8 +209,10 @@ def _open(choice: Choice) -> Answer:
     if not rivals:
         verdict = _("Only {candidate} was measured: nothing to compare", candidate=choice.title(name))
         return Answer("open", verdict)
-    verdict = _("Not settled: the fastest of {candidates} is not proven", candidates=choice.titles(choice.names))
-    pairs = [pair for rival in rivals if (pair := choice.analysis.pair(rival, choice.first.name))]
+    pairs = [pair for rival in rivals if (pair := choice.analysis.pair(rival, name))]
+    slower = {pair.candidate for pair in pairs if pair.verdict == "slower"}
+    fastest = choice.titles([each for each in choice.names if each not in slower])
+    verdict = _("Not settled: the fastest of {candidates} is not proven", candidates=fastest)
     lines = []
     for pair in pairs[:MOST_PAIRS]:
         text = N_("{candidate} looks {speed}, which may be chance.")
