@@ -18,7 +18,6 @@ from fswizard.disks.as_root import root
 from fswizard.disks.claim import ClaimedDevice
 from fswizard.disks.disk import Begun, Disk, DiskFailed, succeeded
 from fswizard.disks.disk_errors import DiskErrors
-from fswizard.disks.locations import filesystem_type
 from fswizard.disks.loop import LoopDevice, attach, unlocked
 from fswizard.disks.memory_limit import Limited, limited
 from fswizard.disks.scratch_file import EDGE_BYTES, ScratchFile
@@ -290,7 +289,10 @@ class RootDisks:
 
         Raises RunFailed or Refused if it cannot be made there.
         """
-        if filesystem_type(directory).startswith("fuse"):  # its program could change a mounted image
+        status = os.stat(directory)
+        number = f"{os.major(status.st_dev)}:{os.minor(status.st_dev)}"  # a path may be hidden by a later mount above
+        if any(mount.device == number and mount.kind.startswith("fuse") for mount in mounts.current()):
+            # Its program could change a mounted image.
             raise Refused(
                 _("A program serves the filesystem of {directory} (FUSE).", directory=safe(directory)),
                 _("Choose a directory on a disk of this machine with --target image:SIZE@DIRECTORY."),

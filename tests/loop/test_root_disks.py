@@ -192,6 +192,21 @@ async def test_no_image_is_made_where_a_program_serves_the_filesystem(disks: Roo
         await image(disks, disk.file.parent)
 
 
+@pytest.mark.ntfs_3g
+async def test_a_program_that_serves_a_directory_above_a_mount_is_noticed(disks: RootDisks, bench: Bench) -> None:
+    """The table lists the hidden mount all the same, and its path is the longer one."""
+    served = bench.made("mkfs.ntfs", "-q", "-F")
+    above = bench.directory / "above"
+    place = above / "place"
+    place.mkdir(parents=True)
+    for command in (["mount", "-t", "tmpfs", "none", place], ["ntfs-3g", "-o", "nonempty", served.path, above]):
+        run(*map(str, command))
+        bench.undo.callback(run, "umount", str(command[-1]))
+    place.mkdir()
+    with pytest.raises(Refused, match="FUSE"):
+        await image(disks, place)
+
+
 async def test_sync_says_that_the_device_lost_what_was_written(bench: Bench) -> None:
     """The program itself ends without any error, as its writes stay in memory until later, if nobody else syncs.
 
