@@ -46,7 +46,8 @@ def test_objects_come_out_whole_wherever_the_stream_is_cut(cuts: list[int]) -> N
     reader = DumpReader()
     pieces = (data[start:end] for start, end in itertools.pairwise(edges))
     assert [one for piece in pieces for one in reader.feed(piece)] == [dump(4096), dump(8192)]
-    assert list(DumpReader().feed(b"{ {{ \n" + data)) == [dump(4096), dump(8192)], "found after garbage with braces"
+    garbage = b"{ {{ \n{\nno\n}\n"
+    assert list(DumpReader().feed(garbage + data)) == [dump(4096), dump(8192)]
 
 
 def test_figures_are_totals_with_latencies_of_the_slower_and_the_first_error() -> None:

@@ -6,6 +6,7 @@ import json
 import statistics
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -75,7 +76,8 @@ class DumpReader:
             self._lines.append(line)
             if line == b"}":
                 text = b"\n".join(self._lines).decode(errors="replace")
-                yield json.loads(text, strict=False)  # file names are printed as they are
+                with suppress(ValueError):  # text with such lines
+                    yield json.loads(text, strict=False)  # file names are printed as they are
 
 
 def rates_by_second(history: Sequence[Figures]) -> list[float]:
