@@ -56,7 +56,7 @@ class Identity(NamedTuple):
 Directories = dict[str, "Identity | None"]
 """Directories that a run has made, by path; None for one that was about to be made."""
 MISSING = (errno.ENOENT, errno.ENOTDIR, errno.ELOOP)
-"""Error numbers of opening a directory that is not there."""
+"""Error numbers of opening a directory that does not exist."""
 
 
 class NotRemoved(RunFailed):

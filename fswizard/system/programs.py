@@ -51,7 +51,7 @@ MANAGERS = {
     "arch": ("pacman", "-S", "--needed"),
     "opensuse": ("zypper", "install"),
 }
-"""Command by distribution that installs packages, whose names are appended."""
+"""Command by distribution that installs the packages named after it."""
 
 
 def _families() -> Iterator[str]:
