@@ -64,7 +64,9 @@ def default_directory(drive: Drive | None = None) -> str:
             ):
                 best.setdefault(os.stat(directory).st_dev, directory)
     if not best:
-        where = f"{drive.name} ({drive.model})" if drive else _("a disk of this machine")
+        where = _("a disk of this machine")
+        if drive:
+            where = f"{drive.name} ({drive.model})" if drive.model else drive.name
         raise UsageError(
             _("There is no mounted filesystem on {where} that you can write to.", where=where),
             _("Mount one, or name a directory with --target image:SIZE@DIRECTORY."),
