@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import threading
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
@@ -148,9 +149,11 @@ async def at_step(pilot: Pilot[Any], step: str, *keys: str) -> None:
 
 
 async def shows(pilot: Pilot[Any], words: str, *keys: str) -> None:
-    """Press `keys`, and wait until `words` stand on the screen."""
+    """Press `keys`, and wait until `words` stand on the screen, in one line or wrapped."""
     await pilot.press(*keys)
-    await until(pilot, lambda: words in screen_text(pilot.app), f"“{words}” on the screen")
+    await until(
+        pilot, lambda: words in screen_text(pilot.app) or words in unwrapped(pilot.app), f"“{words}” on the screen"
+    )
 
 
 def wizard(pilot: Pilot[Any]) -> FswizardApp:
@@ -162,6 +165,11 @@ def screen_text(app: App[Any]) -> str:
     """What stands on the screen, line by line, as the user sees it."""
     compositor = app.screen._compositor
     return "\n".join("".join(segment.text for segment in strip) for strip in compositor.render_strips())
+
+
+def unwrapped(app: App[Any]) -> str:
+    """What stands on the screen as one line, without frames: paths of any length wrap what stands behind them."""
+    return " ".join(re.sub("[│┃╷╵▎▊▋]", " ", screen_text(app)).split())
 
 
 def question(app: App[Any]) -> str:
