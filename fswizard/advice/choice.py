@@ -113,10 +113,12 @@ def choose(result: Result, analysis: Analysis) -> Choice:
         kind = "only" if len(analysis.overall) > 1 else "open"  # nothing speaks for the only one that was measured
     elif len(best) == 1:
         kind = "winner"
-    elif analysis.all_within(best, ALIKE_AT_THE_END):
+    elif analysis.all_within(best):
         kind = "alike"
     else:
-        for name in best:
+        if analysis.all_within(best, ALIKE_AT_THE_END):
+            kind = "alike"
+        for name in best:  # a lead that is proven says more, though it depends on a test
             others = tuple(other for other in best if other != name)
             if all(analysis.dependence(name, other) for other in others):
                 kind, names = "depends", (name, *others)

@@ -92,6 +92,8 @@ CASES: dict[str, Case] = {
         (noisy({"ext4": 100, "xfs": 101}, 0.055, 9),), "alike", "ext4 xfs", bound=(0.1, ALIKE_AT_THE_END - 1)),
     "it depends, the rest alike": Case(
         (LEVEL, SAME, noisy({"ext4": 1, "xfs": 0.3})), "depends", "xfs ext4", "", (0.3, 0.6), depends_on="unpack"),
+    "it depends, though not alike by little": Case(
+        (LEVEL, SAME, noisy({"ext4": 1, "xfs": 0.69})), "depends", "xfs ext4", "", (0.1, 0.15), depends_on="unpack"),
     "it depends, the rest open": Case(
         (noisy({"ext4": 100, "xfs": 110}, 0.1), noisy({"ext4": 1, "xfs": 1}, 0.1, seed=8),
          noisy({"ext4": 1, "xfs": 0.25})), "depends", "xfs ext4", "", (0.3, 0.8), depends_on="unpack"),
