@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import platform
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -56,12 +55,10 @@ def examine() -> Iterator[Checked]:
     yield Checked(_("loop devices"), True, reason)
     root_source = _(rights.REASONS[root])
     as_root = {"reason": f"{root_source}."} if root == "none" else {"version": root_source}
-    version, no_udisks = way.udisks()
-    if no_udisks or not os.geteuid():
-        yield Checked(_("scratch images"), True, **as_root)
+    if way.image_rights() == "udisks":
+        yield Checked(_("scratch images"), True, version=_("udisks2, without a password"))
     else:
-        number = ".".join(map(str, version))
-        yield Checked(_("scratch images"), True, version=_("udisks2 {version}, without a password", version=number))
+        yield Checked(_("scratch images"), True, **as_root)
     yield Checked(_("root's rights"), False, **as_root)
 
 

@@ -63,11 +63,9 @@ class Bus:
     def close(self) -> None:
         self._connection.close()
 
-    def version(self) -> tuple[int, ...]:
-        """Version of udisks2, such as (2, 9, 4). Starts the service; raises BusError if it is not installed."""
-        address = DBusAddress(f"{OBJECTS}/Manager", UDISKS, f"{UDISKS}.Manager")
-        text = self._call(Properties(address).get("Version"), LIMIT_S)[0][1]
-        return tuple(int(part) for part in text.split(".") if part.isdecimal())
+    def activate(self) -> None:
+        """Start the service unless it runs. Raises BusError if it is not installed."""
+        self._call(Properties(DBusAddress(f"{OBJECTS}/Manager", UDISKS, f"{UDISKS}.Manager")).get("Version"), LIMIT_S)
 
     def set_up(self, file: int) -> str:
         """Attach a loop device to an open file, with direct I/O if that has O_DIRECT; returns the kernel name."""
@@ -162,7 +160,10 @@ def release(images: Collection[str]) -> list[str]:
     """Kill the workloads on the loop devices of `images`, unmount and detach them; returns those that remain."""
     deadline = clock.monotonic() + RELEASE_S
     while attached := [name for name, file in loops().items() if file in images]:
-        _kill_workloads(images)
+        for process in psutil.process_iter():
+            with contextlib.suppress(psutil.Error, OSError):  # another user's, or it has ended
+                if process.environ().get(IMAGE) in images:
+                    process.kill()
         with contextlib.suppress(BusError), contextlib.closing(Bus()) as bus:
             for name in attached:
                 with contextlib.suppress(BusError):  # usually NotMounted
@@ -173,11 +174,3 @@ def release(images: Collection[str]) -> list[str]:
             break
         clock.sleep(PAUSE_S)
     return attached
-
-
-def _kill_workloads(images: Collection[str]) -> None:
-    """Kill the programs that a run started on these images."""
-    for process in psutil.process_iter():
-        with contextlib.suppress(psutil.Error, OSError):  # another user's, or it has ended
-            if process.environ().get(IMAGE) in images:
-                process.kill()

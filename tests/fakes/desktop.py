@@ -116,7 +116,7 @@ def at_the_desktop() -> Iterator[None]:
         patch.setattr(drives_of_this_machine, "inventory", lambda: inventory(recorded))
         patch.setattr(rights, "state", lambda: "root")
         patch.setattr(way, "why_root", lambda candidates: "")
-        patch.setattr(way, "udisks", lambda: ((), "no D-Bus"))
+        patch.setattr(way, "why_no_udisks", lambda: "no D-Bus")
         patch.setattr(smartctl, "query", _smartctl)
         patch.setattr(host, "tool_version", lambda program: VERSIONS.get(program, ""))
         for room in (commands, planning):

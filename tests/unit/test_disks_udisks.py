@@ -10,12 +10,11 @@ from typing import cast
 import pytest
 
 from fswizard.disks import bus as bus_module
-from fswizard.disks import scratch_file, way
+from fswizard.disks import scratch_file
 from fswizard.disks.bus import Bus, BusError, loops
 from fswizard.disks.disk import DiskFailed
 from fswizard.disks.udisks import UdisksDisk
 from fswizard.filesystems import parse_candidate
-from fswizard.system import mounts
 from fswizard.system.block_device import Tree
 from fswizard.system.process import Finished
 
@@ -52,16 +51,3 @@ def test_a_loop_device_is_known_by_all_of_its_files_name(tmp_path: Path, monkeyp
             (tmp_path / "sys/block" / name / "loop/backing_file").write_bytes(file + b"\n")
     monkeypatch.setattr(bus_module, "HERE", Tree(tmp_path))
     assert loops() == {"loop0": "/home/a\nb/#12 (deleted)", "loop1": "/home/a", "loop2": "/home/\udcff/c \n"}
-
-
-def test_each_device_of_a_file_that_is_gone_may_be_the_mounted_one(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    for number in (0, 1):
-        (tmp_path / f"sys/block/loop{number}").mkdir(parents=True)
-        (tmp_path / f"sys/block/loop{number}/dev").write_text(f"7:{number}\n")
-    monkeypatch.setattr(way, "HERE", Tree(tmp_path))
-    monkeypatch.setattr(way, "loops", lambda: {"loop0": "/gone", "loop1": "/gone"})
-    for device, blind in (("7:0", True), ("7:1", True), ("7:2", False)):
-        monkeypatch.setattr(mounts, "current", lambda device=device: (SimpleNamespace(device=device),))
-        assert way._has_unreadable_mounts() is blind
