@@ -11,6 +11,7 @@ import os
 import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from fswizard.disks import locations
 from fswizard.drives import composed, details, drive_of
@@ -49,23 +50,12 @@ class TargetChoice:
     """Paths of the second and later devices."""
 
 
-@dataclass(frozen=True, slots=True)
-class Offer:
-    """A partition or whole disk as a possible target, with the reason if it is refused."""
+class Offer(NamedTuple):
+    """A partition or whole disk as a possible target."""
 
-    path: str
-    """Stable path of the device, or its kernel path if there is no stable one."""
-    name: str
-    """Kernel name."""
-    size_bytes: int
-    whole: bool
-    """Whether it is a whole disk, and no partition."""
-    empty: bool
-    """Whether the whole device could be probed and holds nothing."""
-    losses: tuple[str, ...]
-    """One sentence for each thing that would be lost."""
-    refused: Refused | None = None
-    """The error that the command line would report for it."""
+    target: DeviceTarget
+    refused: Refused | None
+    """The error that the command line would report for it; None if it may be erased."""
 
 
 def parse_target(text: str) -> TargetChoice:
@@ -231,8 +221,8 @@ def _as_one(drives: Sequence[Drive]) -> Drive | None:
     return composed(drives) if len(drives) > 1 else next(iter(drives), None)
 
 
-def offers(drive: Drive, minimum_bytes: int) -> tuple[Offer, ...]:
-    """List the partitions of `drive` and the whole disk as possible targets of at least `minimum_bytes`. Read-only.
+def offers(drive: Drive) -> tuple[Offer, ...]:
+    """List the partitions of `drive` and the whole disk as possible targets. Read-only.
 
     Their health is that of `drive`. Devices that have vanished are left out.
     """
@@ -240,12 +230,7 @@ def offers(drive: Drive, minimum_bytes: int) -> tuple[Offer, ...]:
     for name in dict.fromkeys((*(part.name for part in drive.partitions), drive.name)):
         with contextlib.suppress(FswizardError):
             target = _with_health(find_device(path_of(name)), drive)
-            offered.append(
-                Offer(
-                    target.path, name, target.device.size_bytes, target.whole, target.empty, losses(target),
-                    refusal(target, minimum_bytes),
-                )
-            )  # fmt: skip
+            offered.append(Offer(target, refusal(target, 0)))
     return tuple(offered)
 
 

@@ -64,19 +64,12 @@ def default_directory(drive: Drive | None = None) -> str:
             ):
                 best.setdefault(os.stat(directory).st_dev, directory)
     if not best:
-        where = _("a disk of this machine")
-        if drive:
-            where = f"{drive.name} ({drive.model})" if drive.model else drive.name
+        where = drive.name if drive else _("a disk of this machine")
         raise UsageError(
             _("There is no mounted filesystem on {where} that you can write to.", where=where),
             _("Mount one, or name a directory with --target image:SIZE@DIRECTORY."),
         )
     return max(best.values(), key=lambda directory: host.this.space(directory).free_bytes)
-
-
-def location(drive: Drive) -> Location:
-    """Location for a scratch image on `drive`. Raises FswizardError if there is none."""
-    return named_location(default_directory(drive))
 
 
 def named_location(directory: str) -> Location:

@@ -18,8 +18,8 @@ from fswizard.tui.drawing import Piece, smr_badge, text, verdict_badge
 from fswizard.tui.widgets.table import Row
 
 if TYPE_CHECKING:
-    from fswizard.disks.choice import Offer
     from fswizard.disks.locations import Location
+    from fswizard.drives.devices import DeviceTarget
 
 Pairs = list[tuple[Piece, Piece]]
 LONG_MODEL = 20
@@ -135,16 +135,18 @@ def gone_warning(name: str) -> Content:
     return text((f"! {message}", "$text-warning"))
 
 
-def losing(offer: Offer) -> Content:
+def losing(target: DeviceTarget) -> Content:
     """What would be lost on a device that can be erased."""
-    if offer.empty:
+    if target.empty:
         return text((_("nothing was found on it"), "$text-success"))
-    return text((f"⚠ {p_('writing over a disk', 'erases')} ", "bold $text-error"), (losses(offer), "$text-error"))
+    return text((f"⚠ {p_('writing over a disk', 'erases')} ", "bold $text-error"), (all_losses(target), "$text-error"))
 
 
-def losses(offer: Offer) -> str:
+def all_losses(target: DeviceTarget) -> str:
     """What would be lost, in one line."""
-    return "; ".join(map(_, offer.losses))
+    from fswizard.drives.devices import losses
+
+    return "; ".join(map(_, losses(target)))
 
 
 def disk_title(choices: WizardChoices) -> Content:

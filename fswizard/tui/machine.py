@@ -122,11 +122,11 @@ class MachineCache:
             in_background(self._ask, facts)
 
     def _ask(self, facts: DiskFacts) -> None:
-        from fswizard.disks.locations import location
+        from fswizard.disks.locations import default_directory, named_location
         from fswizard.drives import details
 
         try:
-            facts.location = location(facts.listed)
+            facts.location = named_location(default_directory(facts.listed))
         except FswizardError as error:
             facts.location = error
         self._changed()
@@ -146,7 +146,7 @@ class MachineCache:
     def _ask_for_offers(self, facts: DiskFacts, details: Drive | None) -> None:
         from fswizard.disks.choice import offers
 
-        found = offers(facts.drive, 0)
+        found = offers(facts.drive)
         if facts.asked_with is details:  # else it was asked once more
             facts.offers = found
             self._changed()

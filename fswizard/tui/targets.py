@@ -14,11 +14,12 @@ from fswizard.language import _, n_, p_
 from fswizard.model.recipe import Recipe
 from fswizard.model.units import binary_text, size_text
 from fswizard.tui.drawing import Piece, keyed, text
-from fswizard.tui.drives import losing, losses, too_large
+from fswizard.tui.drives import all_losses, losing, too_large
 
 if TYPE_CHECKING:
     from fswizard.disks.choice import Offer
     from fswizard.disks.locations import Location
+    from fswizard.drives.devices import DeviceTarget
 
 IMAGE = "image"
 """Key of the scratch image's row."""
@@ -39,7 +40,7 @@ class Target:
     usable: bool = True
     location: Location | None = None
     """Where the scratch image goes."""
-    offer: Offer | None = None
+    device: DeviceTarget | None = None
     """The partition or whole disk."""
 
 
@@ -74,32 +75,34 @@ def image_target(location: Location | FswizardError | None, recipe: Recipe, disk
 
 def device_target(offer: Offer, needed_bytes: int, ticked: Sequence[str]) -> Target:
     """A partition or a whole disk; if it is in `ticked` (stable names), it stands for an array of all of them."""
-    key, size = DEVICE + offer.path, size_text(offer.size_bytes)
-    name = _("the partition {name}, {size}", name=offer.name, size=size)
-    if offer.whole:
-        name = _("the whole disk {name}, {size}", name=offer.name, size=size)
-    if offer.refused is not None:
-        return _refused(key, name, _(offer.refused.message), failure(offer.refused))
-    if offer.size_bytes < needed_bytes:
-        room = binary_text(offer.size_bytes)
+    target, refused = offer
+    device = target.device
+    key, size = DEVICE + target.path, size_text(device.size_bytes)
+    name = _("the partition {name}, {size}", name=device.name, size=size)
+    if target.whole:
+        name = _("the whole disk {name}, {size}", name=device.name, size=size)
+    if refused is not None:
+        return _refused(key, name, _(refused.message), failure(refused))
+    if device.size_bytes < needed_bytes:
+        room = binary_text(device.size_bytes)
         message = _("It needs {size}, and there are {room}.", size=binary_text(needed_bytes), room=room)
         return _refused(key, name, message, refusal(message))
     count = len(ticked)
-    if offer.path in ticked and count == 1:
+    if target.path in ticked and count == 1:
         meaning = refusal(_("An array needs two disks: tick another, or untick this one."))
-        return Target(key, name, losing(offer), meaning, usable=False, offer=offer)
+        return Target(key, name, losing(target), meaning, usable=False, device=target)
     then = _("It is formatted for the test and left empty; you confirm that in the review.")
-    if offer.path in ticked:
+    if target.path in ticked:
         disks = n_("{count} disk", "{count} disks", count)
         fitting = ", ".join(_(layout.title) for layout in layouts().values() if layout.fits(count))
         then = _("All are formatted for the test and left empty; you confirm each in the review.")
         meaning = text(("⚠ ", "bold $text-error"), (f"{disks}: ", "bold"), f"{fitting or _('no layout')}. {then}")
-    elif offer.empty:
-        nothing = (_("Nothing was found on {device}:", device=offer.name) + " ", "bold $text-success")
+    elif target.empty:
+        nothing = (_("Nothing was found on {device}:", device=device.name) + " ", "bold $text-success")
         meaning = text(nothing, f"{_('nothing is lost.')} {then}")
     else:
-        meaning = text((f"⚠ {_('You would lose:')} ", "bold $text-error"), f"{losses(offer)}. {then}")
-    return Target(key, name, losing(offer), meaning, offer=offer)
+        meaning = text((f"⚠ {_('You would lose:')} ", "bold $text-error"), f"{all_losses(target)}. {then}")
+    return Target(key, name, losing(target), meaning, device=target)
 
 
 def gone(key: str, *, known: bool) -> Target:

@@ -13,7 +13,7 @@ from fswizard.disks import choice, journal, locations, rights
 from tests.tui.driving import at, rows, settled
 
 CALLS = (
-    (drives, "inventory"), (drives, "details"), (locations, "location"), (locations, "named_location"),
+    (drives, "inventory"), (drives, "details"), (locations, "default_directory"), (locations, "named_location"),
     (choice, "offers"), (filesystems, "availability"), (rights, "state"),
     (session, "ongoing"), (session, "resumable"), (journal, "leftovers"),
 )  # fmt: skip

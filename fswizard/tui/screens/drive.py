@@ -172,7 +172,7 @@ class DriveScreen(WithBox[None], StepScreen):
         for offer in offers or ():
             target = device_target(offer, image_bytes, self._ticked)
             targets[target.key] = target
-            if offer.path in self._ticked or (target.usable and offer.whole and offer.empty):
+            if offer.target.path in self._ticked or (target.usable and offer.target.whole and offer.target.empty):
                 proposed = target.key  # a disk on which nothing is, or the array that was begun
         key = self._target.key
         if key.startswith(DEVICE) and (key not in targets or not targets[key].usable):
@@ -183,7 +183,7 @@ class DriveScreen(WithBox[None], StepScreen):
         self._target = targets.get(self._wanted or proposed, NOTHING)
         rows = []
         for target in targets.values():
-            ticked = target.offer.path in self._ticked if target.offer else None
+            ticked = target.device.path in self._ticked if target.device else None
             rows.append(Row(target.key, (target.name, target.summary), ticked))
         self.target_list.show(rows)
         self.target_list.highlight(self._target.key)

@@ -102,23 +102,25 @@ class SetUpScreen(Window[None]):
             if not usable and drive.bus != "loop":
                 usable = list(offers[-1:])  # the whole of it, with all that stands against it
             for offer in usable:
-                self._offers[offer.path] = offer
-                on_it = losing(offer)
+                target = offer.target
+                self._offers[target.path] = offer
+                on_it = losing(target)
                 if offer.refused:
                     on_it = text((f"✗ {_(offer.refused.message)}", "$muted"))
                 model = drive.model or _("no model name")
-                rows.append(Row(offer.path, ((offer.name, "bold"), model, size_text(offer.size_bytes), on_it)))
+                size = size_text(target.device.size_bytes)
+                rows.append(Row(target.path, ((target.device.name, "bold"), model, size, on_it)))
         is_proposed = self.table.key == self._proposed
         self.table.show(rows)
         if is_proposed:
             best = max(self._offers.values(), key=self._suits, default=None)
-            self.table.highlight(best.path if best else "")
+            self.table.highlight(best.target.path if best else "")
             self._proposed = self.table.key
         self._check()
 
     def _suits(self, offer: Offer) -> tuple[bool, ...]:
         """Sort key for the default: the measured device, or else an empty one."""
-        return offer.refused is None, offer.path == self._plan.target.path, offer.empty
+        return offer.refused is None, offer.target.path == self._plan.target.path, offer.target.empty
 
     @on(DataTable.RowHighlighted, "#spare")
     def _check(self) -> None:
@@ -134,7 +136,7 @@ class SetUpScreen(Window[None]):
             self.show_error(offer.refused)
         else:
             enter = _("⏎ shows the exact commands. Nothing has happened yet.")
-            usual = text((offer.name, "bold"), ": ", losing(offer), ". ", enter)
+            usual = text((offer.target.device.name, "bold"), ": ", losing(offer.target), ". ", enter)
             self._make_plan(lambda plan: self.say(usual), group="check")
 
     def _make_plan(self, then: Callable[[SetUpPlan], object], group: str) -> None:
@@ -251,10 +253,7 @@ class SetUpReview(Window[None]):
         self._state = "done"
         point = (self._plan.mount_point, "bold")
         self.say(("✓ ", "bold $text-success"), filled(_("Your disk is at {directory}."), directory=point))
-        facts = (
-            (_("Test file"), _("{file} was written by its owner and can be deleted", file=self._plan.test_file)),
-            (p_("setting up", "Before"), _("{file} is /etc/fstab as it was", file=done.backup)),
-        )
+        facts = [(p_("setting up", "Before"), _("{file} is /etc/fstab as it was", file=done.backup))]
         self._show(facts, _("To undo it; files on it stay:"), done.undo)
 
     def action_back(self) -> None:
