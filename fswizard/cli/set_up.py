@@ -91,7 +91,7 @@ def ended(plan: SetUpPlan, done: SetUpDone) -> str:
     undo = [f"  sudo {command}" for command in done.undo]
     return "\n".join(
         (
-            _("Your disk is at {path}; {file} is a test file.", path=plan.mount_point, file=plan.test_file),
+            _("Your disk is at {directory}.", directory=plan.mount_point),
             _("To undo it (the disk keeps its files, and {file} is /etc/fstab as it was):", file=done.backup),
             *undo,
         )

@@ -40,7 +40,6 @@ OPTIONS = ("nofail", "x-systemd.device-timeout=5s")
 WINDOWS = ("exfat", "fat32", "ntfs", "ntfs-3g", "udf")
 WINDOWS_TYPE, LINUX_TYPE = "EBD0A0A2-B9E5-4433-87C0-68B6B72699C7", "0FC63DAF-8483-4772-8E79-3D69D8477DE4"
 """GPT partition types: Microsoft basic data, which Windows requires, and Linux filesystem data (UAPI group)."""
-TEST_FILE, TEST_WORDS = "fswizard-test.txt", "This file was written to see whether the disk works. You can delete it."
 
 
 class Order(NamedTuple):
@@ -63,8 +62,6 @@ class Here(NamedTuple):
     gid: int = 1000
     whole: bool = True
     """Whether the device is a whole disk, which gets a partition table with one partition."""
-    has_directory: bool = False
-    """Whether the mount point exists."""
     has_systemd: bool = True
 
 
@@ -85,7 +82,7 @@ class Step(NamedTuple):
     """
 
     text: str
-    """Description; consecutive steps with the same one are shown as one."""
+    """Description; empty if it is shown with the previous step."""
     command: str
     stdin: str = ""
     """Lines of its standard input, as quoted shell words."""
@@ -151,8 +148,7 @@ def check_machine(candidate: Candidate, point: str, device: Device) -> Here:
     if uid == as_root.ROOT:
         owner = as_root.caller(os.environ)
         uid, gid = owner.pw_uid, owner.pw_gid
-    has_systemd = os.path.exists("/run/systemd/system")
-    here = Here(uid, gid, device.name == device.disk, os.path.isdir(point), has_systemd)
+    here = Here(uid, gid, device.name == device.disk, os.path.exists("/run/systemd/system"))
     programs = {step.program for step in steps(candidate, point, here)}
     if candidate.filesystem.mount_type in grammar.FUSE:
         programs.add(f"mount.{candidate.filesystem.mount_type}")
@@ -173,26 +169,18 @@ def require_only_root(path: str) -> None:
 
 
 def _require_free(point: str) -> None:
-    """Raise Refused if the mount point is in use, listed in fstab, not empty, or writable by others."""
+    """Raise Refused if the mount point exists, or if fstab lists it or something below it."""
     require_only_root(FSTAB)
     require_only_root(os.path.dirname(point))
-    other = _(OTHER_MOUNT_POINT)
-    for path in _mount_points():
-        if f"{path}/".startswith(f"{point}/"):
-            raise Refused(_("{path} is mounted or in {fstab} already.", path=safe(path), fstab=FSTAB), other)
-    if os.path.lexists(point):
-        require_only_root(point)
-        if not os.path.isdir(point) or os.listdir(point):
-            raise Refused(_("{point} is not empty.", point=point), other)
-
-
-def _mount_points() -> Iterator[str]:
-    for mount in mounts.current():
-        yield mount.path
     for line in HERE.lines(FSTAB):
         columns = line.split()
         if len(columns) > 1 and not columns[0].startswith("#"):
-            yield os.path.normpath(mounts.unescape(columns[1]))
+            path = os.path.normpath(mounts.unescape(columns[1]))
+            if f"{path}/".startswith(f"{point}/"):
+                text = _("{path} is in {fstab} already.", path=safe(path), fstab=FSTAB)
+                raise Refused(text, _(OTHER_MOUNT_POINT))
+    if os.path.lexists(point):
+        raise Refused(_("{point} exists already.", point=point), _(OTHER_MOUNT_POINT))
 
 
 def steps(candidate: Candidate, point: str, here: Here) -> Iterator[Step]:
@@ -213,9 +201,8 @@ def steps(candidate: Candidate, point: str, here: Here) -> Iterator[Step]:
         yield Step("telling the kernel", 'partx --update "$disk"')
     yield Step(f"making {kind}", f"{shlex.join(make)} {device}")
     yield Step("reading its UUID", f"blkid -p -s UUID -o value {device}")
-    if not here.has_directory:
-        remove = Undo(f"{point} is removed", f"test -d {point}", (f"rmdir {point}",))
-        yield Step("making the mount point", f"mkdir {point}", undo=remove)
+    remove = Undo(f"{point} is removed", f"test -d {point}", (f"rmdir {point}",))
+    yield Step("making the mount point", f"mkdir {point}", undo=remove)
     line = fstab_line("UUID=$uuid", point, made.mount_type, options, made.fsck_pass)
     yield from _into_fstab(line, (reload,) if here.has_systemd else ())
     if here.has_systemd:
@@ -225,27 +212,24 @@ def steps(candidate: Candidate, point: str, here: Here) -> Iterator[Step]:
     yield Step("mounting it", f"mount {point}", undo=Undo(f"{point} is unmounted", is_mounted, (f"umount {point}",)))
     if made.mount_type not in grammar.OWNERLESS:
         yield Step("giving it to its owner", f"chown {here.uid}:{here.gid} {point}")
-    become = f"setpriv --reuid={here.uid} --regid={here.gid} --init-groups {' '.join(as_root.WITHOUT_RIGHTS)}"
-    write = f"dd of={point}/{TEST_FILE} conv=excl,fsync status=none"
-    yield Step("writing a test file", f"{become} {write}", shlex.quote(TEST_WORDS))
 
 
 def _into_fstab(line: str, reload: tuple[str, ...]) -> Iterator[Step]:
     """Steps that add a line to a copy of fstab and rename it; the old file is kept under another name."""
-    text, mark = f"adding a line to {FSTAB}", r"^UUID=$uuid\b"
+    mark = r"^UUID=$uuid\b"
     copy, sync = f"cp -p {FSTAB} {NEW_FSTAB}", f"sync {NEW_FSTAB}"
     rename, sync_rename = f"mv -T {NEW_FSTAB} {FSTAB}", f"sync {os.path.dirname(FSTAB)}"
     is_old = f'test {FSTAB} -ef "{OLD_FSTAB}"'
     cut = rf'sed -i "\|{mark}|d" {NEW_FSTAB}'
     without = (copy, cut, sync, rename, sync_rename, f'rm -f "{OLD_FSTAB}"', *reload)
     remove = Undo(f"no copy of {FSTAB} is left", is_old, (f'rm -f {NEW_FSTAB} "{OLD_FSTAB}"',))
-    yield Step(text, f'ln {FSTAB} "{OLD_FSTAB}"', undo=remove)
-    yield Step(text, copy)
-    yield Step(text, f"tee -a {NEW_FSTAB}", f"'' \"{line}\"")
-    yield Step(text, sync)
-    yield Step(text, is_old)  # fails if somebody has replaced fstab
-    yield Step(text, rename, undo=Undo(f"{FSTAB} is as it was", f'grep -q "{mark}" {FSTAB}', without))
-    yield Step(text, sync_rename)
+    yield Step(f"adding a line to {FSTAB}", f'ln {FSTAB} "{OLD_FSTAB}"', undo=remove)
+    yield Step("", copy)
+    yield Step("", f"tee -a {NEW_FSTAB}", f"'' \"{line}\"")
+    yield Step("", sync)
+    yield Step("", is_old)  # fails if somebody has replaced fstab
+    yield Step("", rename, undo=Undo(f"{FSTAB} is as it was", f'grep -q "{mark}" {FSTAB}', without))
+    yield Step("", sync_rename)
 
 
 def partition_of(disk: str) -> str:

@@ -10,7 +10,6 @@ from fswizard.disks import rights
 from fswizard.disks.choice import member_of, refusal, require_confirmed
 from fswizard.disks.set_up import (
     FSTAB,
-    TEST_FILE,
     Here,
     Order,
     check_machine,
@@ -57,14 +56,10 @@ class SetUpPlan:
         """One sentence for each thing that would be lost."""
         return losses(self.target)
 
-    @property
-    def test_file(self) -> str:
-        return f"{self.mount_point}/{TEST_FILE}"
-
 
 @dataclass(frozen=True, slots=True)
 class SetUpDone:
-    """Result of a set-up: the filesystem is mounted and its owner can write to it."""
+    """Result of a set-up: the filesystem is mounted and belongs to its owner."""
 
     backup: str
     """Path of the previous fstab."""
@@ -111,8 +106,8 @@ def set_up(plan: SetUpPlan, typed: str) -> Iterator[str | SetUpDone]:
 
 
 def undo_commands(point: str, uuid: str) -> tuple[str, ...]:
-    """Commands that unmount the filesystem and remove its line from fstab; the disk is not changed."""
-    return (f"umount {point}", rf"sed -i '\|^UUID={uuid}\b|d' {FSTAB}")
+    """Commands that unmount the filesystem, and remove its line from fstab and its mount point; the disk is kept."""
+    return (f"umount {point}", rf"sed -i '\|^UUID={uuid}\b|d' {FSTAB}", f"rmdir {point}")
 
 
 CHECKS = f"""\
@@ -126,7 +121,7 @@ holds=$(blkid -p -s TYPE -o value "$disk" || :)
 [ "$holds" = "$content" ] || stop "$chosen holds something else than was shown: ${{holds:-nothing}}"
 [ ! -L {FSTAB} ] || stop "{FSTAB} is a link: another program writes it"
 awk -v point="$point" '$2 == point {{ taken = 1 }} END {{ exit taken }}' {FSTAB} || stop "{FSTAB} has $point already"
-[ -z "$(ls -A "$point" 2> /dev/null)" ] || stop "$point is not an empty directory"
+[ ! -e "$point" ] || stop "$point exists already"
 umask 022
 stamp=$(date +%Y%m%d-%H%M%S)
 exec 9< "$disk"
@@ -151,11 +146,10 @@ def script(plan: SetUpPlan) -> str:
     ]
     if plan.here.whole:
         lines.append("case $disk in *[0-9]) part=${disk}p1 ;; *) part=${disk}1 ;; esac")
-    text, undoing = "", ""
+    undoing = ""
     for number, step in enumerate(steps(plan.candidate, plan.mount_point, plan.here)):
-        if step.text != text:
-            text = step.text
-            lines += ["", f"# {text[:1].upper()}{text[1:]}"]
+        if step.text:
+            lines += ["", f"# {step.text[:1].upper()}{step.text[1:]}"]
         if undo := step.undo:
             undoing = f"undo_{number}; {undoing}"
             lines += [

@@ -90,14 +90,12 @@ class _Work:
         self._undone: list[str] = []
 
     def carry_out(self) -> Iterator[str | dict[str, str]]:
-        text = ""
         try:
             with contextlib.ExitStack() as held, contextlib.ExitStack() as undo:
                 held.callback(self._claimed.detach)
                 for step in self._steps:
-                    if step.text != text:
-                        text = step.text
-                        yield text
+                    if step.text:
+                        yield step.text
                     if step.undo:
                         undo.callback(self._undo, step.undo)
                     if step.program in ("udevadm", "mount"):
@@ -135,7 +133,7 @@ class _Work:
             self._variables["uuid"] = uuid = output.strip()
             if not re.fullmatch("[0-9A-Fa-f-]{4,36}", uuid):
                 raise RunFailed(_("The new filesystem has no UUID: {uuid}.", uuid=f"{uuid!r:.40}"))
-        elif program in ("mount", "setpriv") and not self._is_mounted():
+        elif program == "mount" and not self._is_mounted():
             raise RunFailed(_("Something else is mounted on {mount_point}.", mount_point=self._point))
 
     def _is_mounted(self) -> bool:

@@ -17,7 +17,7 @@ from fswizard.system.block_device import Device, Tree
 from fswizard.tui.app import FswizardApp
 from tests.fakes.wizard import NEW, OLD, FakeMachine, app
 
-DONE = SetUpDone("/etc/fstab.fswizard-1", ("umount /mnt/data", "sed …"))
+DONE = SetUpDone("/etc/fstab.fswizard-1", ("umount /mnt/data", "sed …", "rmdir /mnt/data"))
 
 
 class SettingUp:
