@@ -28,13 +28,9 @@ from fswizard.system import commands, timeouts
 from fswizard.system.block_stats import counters, device_under
 from fswizard.system.process import Finished, Process
 
-CACHES_KEPT = N_(
-    "Mounted filesystems keep directory entries cached between workloads, so figures for many small "
-    "files are those of a warm cache; a scratch image measures them uncached."
-)
 USED_SPACE = N_(
-    "These filesystems differ in age, fill and place on their disks, so a difference may come from "
-    "that and not from the filesystem; a scratch image compares on the same blocks."
+    "These filesystems differ in age, fill and place on their disks, so a difference may come from that and not from "
+    "the filesystem; and figures for many small files are those of a warm cache. A scratch image avoids both."
 )
 
 
@@ -127,7 +123,7 @@ class PreparedDirectories:
         """Raise RunFailed if the filesystem is gone or its disk fails; a full filesystem is a valid result here."""
         if not os.path.isdir(self.scratch):
             raise RunFailed(_("{directory} is gone.", directory=self.scratch), _("Was a disk unplugged?"))
-        require_no_errors([safe(line) for line in self.errors.of_disks(suspected=reading)])
+        require_no_errors([safe(line) for line in self.errors.of_disks()])
         if reading:
             raise RunFailed(
                 _("A directory can no longer be read or written."),
@@ -141,7 +137,6 @@ class PreparedDirectories:
 @asynccontextmanager
 async def open_directories(plan: Plan, emitter: Emitter, journal: Journal) -> AsyncIterator[PreparedDirectories]:
     emitter.doubt(Doubt("used-space", _(USED_SPACE)))
-    emitter.doubt(Doubt("caches-kept", _(CACHES_KEPT)))
     scratch = journal.make_directory(state_directory())
     names = [name for candidate in plan.candidates for name in devices_at(candidate.directory)]
     with closing(DiskErrors(lambda: names)) as errors, limited(plan.memory_limit_bytes) as limit:

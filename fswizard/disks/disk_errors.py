@@ -16,8 +16,6 @@ from fswizard.system.block_device import HERE, Tree, look_at
 WARNINGS = "warning_count"
 OF_DISKS = ("read_errs", "write_errs", "flush_errs", "read_errors", "write_errors")
 """Counters of requests that the disk failed; btrfs and ZFS count them separately from their own errors."""
-SHARED = "ioerr_cnt"
-"""Error counter of SCSI and SATA disks; health queries may increase it, too."""
 CP_ERROR, CP_FSCK = 0x8, 0x10
 """Flags of an F2FS checkpoint: error seen, fsck needed (kernel: Documentation/ABI/testing/sysfs-fs-f2fs)."""
 KERNEL_ERROR = 3
@@ -49,16 +47,13 @@ class DiskErrors:
         """Add the counters of a filesystem that mean that its disk failed requests."""
         self._lines += [f"{name}: {counted[name]}" for name in OF_DISKS if counted.get(name)]
 
-    def of_disks(self, *, suspected: bool = False) -> list[str]:
-        """One line for each sign of a disk error; empty if there is none.
-
-        With `suspected`, as after an I/O error, a counter that has other causes as well counts on its own.
-        """
+    def of_disks(self) -> list[str]:
+        """One line for each sign of a disk error; empty if there is none."""
         self._lines = [*self._lines, *self._failed_requests()][:MAXIMUM_LINES]
         errors = list(self._lines)
         for name, count in self._counts():
             before = self._before.get(name, count)
-            if count > before and (errors or suspected or not name.endswith(SHARED)):
+            if count > before:
                 errors.append(f"{name} grew by {count - before}")
         return errors
 
@@ -83,7 +78,7 @@ class DiskErrors:
                 yield line
 
     def _counts(self) -> Iterator[tuple[str, int]]:
-        """All error counters of the disks; the ambiguous ones (`SHARED`) come last."""
+        """Error counters of the filesystems on `hosts`, and of the arrays below them."""
         for name in self._hosts:
             for counter, count in of_filesystem(name, self._tree).items():
                 if counter != WARNINGS:
@@ -92,9 +87,6 @@ class DiskErrors:
             for member in self._tree.names(f"/sys/block/{name}/md"):
                 if member.startswith("dev-"):
                     yield f"{name}: errors of {member}", self._tree.number(f"/sys/block/{name}/md/{member}/errors")
-        for name in self._all:
-            with contextlib.suppress(ValueError):
-                yield f"{name}: {SHARED}", int(self._tree.text(f"/sys/block/{name}/device/{SHARED}") or "0", 16)
 
 
 def _with_lower(names: Sequence[str], tree: Tree) -> list[str]:
