@@ -88,7 +88,7 @@ def making(candidate: Candidate, devices: Sequence[str], by_udisks: bool = False
 def mkfs(candidate: Candidate, uid: int, gid: int, owner: str) -> Command:
     """The mkfs command, without the device, for a candidate that the user can write to.
 
-    `owner` is the path of a file with the content of `prototype`, or for btrfs of a directory that contains `WORK`.
+    `owner` is the path of a file in the format of `mkfs.xfs -p`, or for btrfs of a directory that contains `WORK`.
     """
     ext = (("-E", f"root_owner={uid}:{gid},lazy_itable_init=0"),)
     pairs = {
@@ -99,11 +99,6 @@ def mkfs(candidate: Candidate, uid: int, gid: int, owner: str) -> Command:
     arguments = (*filesystem.scratch_arguments, *pairs.get(filesystem.name, ()))
     owned = replace(candidate, filesystem=replace(filesystem, scratch_arguments=arguments))
     return (filesystem.mkfs_program, *owned.mkfs_arguments(scratch=True))
-
-
-def prototype(uid: int, gid: int) -> str:
-    """Prototype for `mkfs.xfs -p` of an empty root directory that belongs to the user (mkfs.xfs(8))."""
-    return f"none\n0 0\nd--755 {uid} {gid}\n$\n"
 
 
 def mount_options(candidate: Candidate) -> Command:

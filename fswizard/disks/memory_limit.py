@@ -122,7 +122,10 @@ def _by_cgroup(version: Version, memory_bytes: int, undo: ExitStack) -> Limited 
     with root(), contextlib.suppress(OSError):
         if not (parent := _parent(version)):
             return None
-        _remove_abandoned(parent)
+        for abandoned in parent.glob(NAMES):  # of killed runs; the kernel refuses if processes are left
+            with contextlib.suppress(OSError), closing(os.open(abandoned, DIRECTORY)) as lock:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                abandoned.rmdir()
         directory = parent / f"fswizard-{os.urandom(8).hex()}"
         directory.mkdir(mode=0o700)
         undo.callback(_remove, directory)
@@ -145,14 +148,6 @@ def _remove(directory: Path) -> None:
         with root(), contextlib.suppress(OSError):
             directory.rmdir()
         clock.sleep(PAUSE_S)
-
-
-def _remove_abandoned(parent: Path) -> None:
-    """Remove the cgroups of killed runs; the kernel refuses if processes are left."""
-    for directory in parent.glob(NAMES):
-        with contextlib.suppress(OSError), closing(os.open(directory, DIRECTORY)) as lock:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            directory.rmdir()
 
 
 def _parent(version: Version) -> Path | None:

@@ -44,7 +44,6 @@ REASONS: Mapping[State, str] = {
     "pkexec": N_("with pkexec, which asks in a window; sudo is not installed"),
     "none": N_("none, as neither sudo nor doas is installed, nor pkexec in a desktop session"),
 }
-WITHOUT = N_("Comparing directories on mounted filesystems needs no root: --target dir:PATH,PATH.")
 
 
 def state() -> State:
@@ -148,4 +147,5 @@ def missing(by: State, stderr: bytes = b"") -> Missing:
     if by == "none":
         text = _("This needs root, and neither sudo nor doas is installed.")
         hint = _("Log in as root, or have sudo installed and your account allowed to use it.")
-    return Missing(text, joined((hint, _(WITHOUT))), safe_lines(stderr).strip())
+    without = _("Comparing directories on mounted filesystems needs no root: --target dir:PATH,PATH.")
+    return Missing(text, joined((hint, without)), safe_lines(stderr).strip())

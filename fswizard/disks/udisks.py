@@ -95,7 +95,7 @@ class UdisksDisk(Disk):
         with tempfile.TemporaryDirectory(prefix="fswizard-") as directory:
             owner = Path(directory, "owner")
             if kind == "xfs":
-                owner.write_text(exact_commands.prototype(uid, gid))
+                owner.write_text(f"none\n0 0\nd--755 {uid} {gid}\n$\n")  # an empty directory of the user's: mkfs.xfs(8)
             elif kind == "btrfs":
                 Path(owner, exact_commands.WORK).mkdir(mode=0o700, parents=True)
             argv = exact_commands.mkfs(candidate, uid, gid, str(owner))

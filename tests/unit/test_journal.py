@@ -9,12 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from fswizard.cli import Fswizard
 from fswizard.disks import journal as journal_module
 from fswizard.disks import stack
 from fswizard.disks.journal import Identity, Journal, Leftover, clean, leftovers
 from fswizard.disks.locations import filesystem_type
-from fswizard.errors import ExitCode, RunFailed, UsageError
+from fswizard.errors import RunFailed, UsageError
 from fswizard.results import state_directory
 from fswizard.system import timeouts
 
@@ -195,12 +194,3 @@ def test_a_directory_that_is_exchanged_while_it_is_made_is_refused(
     monkeypatch.setattr(os, "mkdir", exchanged)
     with pytest.raises(RunFailed, match="Directory not empty"):
         journal.make_directory(tmp_path)
-
-
-def test_clean_says_what_it_removed_and_what_is_gone(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    removed, lost = left_behind(tmp_path), left_behind(tmp_path)
-    shutil.rmtree(lost)
-    _, code = Fswizard.run(["fswizard", "clean"], exit=False)
-    said = capsys.readouterr()
-    assert code == ExitCode.OK
-    assert f"Removed {removed}." in said.out and f"{lost} is gone." in said.out
