@@ -29,100 +29,59 @@ def table(kind: str, pattern: str = "ST4000XX000", **fields: object) -> ModelTab
     return ModelTable((replace(row, **fields),))  # type: ignore[arg-type]
 
 
-def verdict(facts: SmrFacts, rows: ModelTable = NOTHING) -> tuple[str, str]:
-    found = judge_smr(facts, rows)
-    return found.kind, found.confidence
-
-
-@pytest.mark.parametrize(
-    ("facts", "expected"),
-    [
-        (replace(DISK, zoned="host-managed"), ("host-managed", "certain")),
-        (replace(DISK, zoned="host-aware"), ("host-aware", "certain")),
-        (replace(DISK, rpm=15_000), ("cmr", "strong")),
-        (replace(DISK, peripheral="tape"), ("not-a-hard-disk", "certain")),
-        (replace(DISK, family="Seagate Archive HDD (SMR)"), ("drive-managed", "strong")),
-        (replace(DISK, trim=True), ("drive-managed", "strong")),
-        (replace(DISK, standard="ATA/ATAPI-7 T13/1532D revision 4a"), ("cmr", "strong")),
-        (replace(DISK, standard="ACS-2, ATA8-ACS T13/1699-D revision 6"), ("cmr", "weak")),
-        (replace(DISK, medium="solid-state", trim=True), ("not-a-hard-disk", "certain")),
-        (replace(DISK, medium="nvme", zoned="host-managed"), ("host-managed", "certain")),
-        (replace(DISK, medium="", flash_attributes=True), ("not-a-hard-disk", "strong")),
-    ],
-)
-def test_each_rung_decides_alone(facts: SmrFacts, expected: tuple[str, str]) -> None:
-    assert verdict(facts) == expected
-
-
 TRIM = replace(DISK, trim=True)
-OLD = replace(
-    DISK, standard="ATA8-ACS (minor revision not indicated)", sector_bytes=512, capacity_bytes=250_059_350_016
-)
+OLD = replace(DISK, standard="ATA8-ACS (minor revision not indicated)", sector_bytes=512, capacity_bytes=250 * 10**9)
+LATER = replace(OLD, standard="ACS-2, ACS-3 T13/2161-D revision 3b", sector_bytes=4096, capacity_bytes=500 * 10**9)
+ACS_2 = replace(DISK, standard="ACS-2 (minor revision not indicated)")
 
 
 @pytest.mark.parametrize(
-    "facts",
+    ("facts", "rows", "verdict"),
     [
-        replace(OLD, model="ASMT109x- Safe"),
-        replace(OLD, volume=True),
-        replace(OLD, medium="solid-state", model="ST120FN0021"),
-        replace(
-            DISK, standard="ACS-3 T13/2161-D revision 5", sector_bytes=4096, capacity_bytes=500_107_862_016, rpm=7200
-        ),
-        replace(DISK, standard="ACS-2, ACS-3 T13/2161-D revision 3b"),
-        replace(DISK, standard="ACS-2, AC"),
-    ],
-    ids=["bridge", "volume", "SSD", "none of the marks", "the highest version counts", "cut off"],
-)
-def test_marks_of_the_time_are_those_of_the_disk_itself(facts: SmrFacts) -> None:
-    assert judge_smr(facts, NOTHING).kind != "cmr"
-
-
-def test_trim_contradicts_the_time_and_is_a_hint_where_a_family_may_offer_it() -> None:
-    assert verdict(OLD, table("drive-managed")) == ("drive-managed", "strong")
-    assert verdict(replace(OLD, trim=True)) == ("unknown", "weak")
-    assert verdict(TRIM, table("cmr", may_trim=True)) == ("cmr", "strong")
-    assert verdict(TRIM, table("drive-managed", may_trim=True, strength="community")) == ("drive-managed", "weak")
-    assert verdict(TRIM, table("unknown", may_trim=True)) == ("unknown", "weak")
-    hint = replace(DISK, standard="ACS-2 (minor revision not indicated)")
-    assert verdict(hint, table("unknown")) == ("unknown", "weak")
-    assert verdict(hint, table("unknown", hybrid=True)) == ("cmr", "weak")
-
-
-@pytest.mark.parametrize(
-    ("facts", "rows", "expected"),
-    [
-        (DISK, table("drive-managed"), ("drive-managed", "strong")),
-        (replace(DISK, recording="CMR"), table("drive-managed"), ("cmr", "certain")),
-        (replace(DISK, zoned="drive-managed"), table("cmr"), ("drive-managed", "certain")),
-        (replace(DISK, recording="SMR"), table("host-managed"), ("host-managed", "certain")),
-        (TRIM, table("unknown"), ("drive-managed", "strong")),
-        (TRIM, table("unknown", hybrid=True), ("unknown", "weak")),
-        (replace(DISK, family="Seagate BarraCuda 3.5 (SMR)"), table("cmr", strength="database"), ("cmr", "strong")),
-    ],
-    ids=[
-        "the table decides", "the disk's own word beats the table", "that of zones, too",
-        "kinds of shingles do not contradict each other", "unless the disk shows something",
-        "trim of a hybrid proves nothing", "an earlier release does not count twice",
-    ],
-)  # fmt: skip
-def test_the_table_beside_what_the_disk_shows(facts: SmrFacts, rows: ModelTable, expected: tuple[str, str]) -> None:
-    assert verdict(facts, rows) == expected
-
-
-@pytest.mark.parametrize(
-    "facts",
-    [
-        replace(TRIM, model="ASMT109x- Safe"),
-        replace(TRIM, model="QEMU HARDDISK", volume=True),
-        replace(TRIM, family="Seagate Laptop SSHD"),
-        replace(TRIM, medium=""),
-        DISK,
+        # each rung alone
+        (replace(DISK, zoned="host-managed"), NOTHING, "host-managed, certain"),
+        (replace(DISK, zoned="host-aware"), NOTHING, "host-aware, certain"),
+        (replace(DISK, rpm=15_000), NOTHING, "cmr, strong"),
+        (replace(DISK, peripheral="tape"), NOTHING, "not-a-hard-disk, certain"),
+        (replace(DISK, family="Seagate Archive HDD (SMR)"), NOTHING, "drive-managed, strong"),
+        (TRIM, NOTHING, "drive-managed, strong"),
+        (replace(DISK, standard="ATA/ATAPI-7 T13/1532D revision 4a"), NOTHING, "cmr, strong"),
+        (replace(DISK, standard="ACS-2, ATA8-ACS T13/1699-D revision 6"), NOTHING, "cmr, weak"),
+        (replace(DISK, medium="solid-state", trim=True), NOTHING, "not-a-hard-disk, certain"),
+        (replace(DISK, medium="nvme", zoned="host-managed"), NOTHING, "host-managed, certain"),
+        (replace(DISK, medium="", flash_attributes=True), NOTHING, "not-a-hard-disk, strong"),
+        (DISK, NOTHING, "unknown, weak"),
+        # marks of the time are those of the disk itself
+        (replace(OLD, model="ASMT109x- Safe"), NOTHING, "unknown, weak"),
+        (replace(OLD, volume=True), NOTHING, "unknown, weak"),
+        (replace(OLD, medium="solid-state", model="ST120FN0021"), NOTHING, "not-a-hard-disk, certain"),
+        (LATER, NOTHING, "unknown, weak"),
+        (replace(DISK, standard="ACS-2, AC"), NOTHING, "unknown, weak"),
+        (OLD, table("drive-managed"), "drive-managed, strong"),
+        (ACS_2, table("unknown"), "unknown, weak"),
+        (ACS_2, table("unknown", hybrid=True), "cmr, weak"),
+        # TRIM contradicts the time, is a hint where a family may offer it, and proves nothing of what is between
+        (replace(OLD, trim=True), NOTHING, "unknown, weak"),
+        (TRIM, table("cmr", may_trim=True), "cmr, strong"),
+        (TRIM, table("drive-managed", may_trim=True, strength="community"), "drive-managed, weak"),
+        (TRIM, table("unknown", may_trim=True), "unknown, weak"),
+        (TRIM, table("unknown"), "drive-managed, strong"),
+        (TRIM, table("unknown", hybrid=True), "unknown, weak"),
+        (replace(TRIM, model="ASMT109x- Safe"), NOTHING, "unknown, weak"),
+        (replace(TRIM, model="QEMU HARDDISK", volume=True), NOTHING, "unknown, weak"),
+        (replace(TRIM, family="Seagate Laptop SSHD"), NOTHING, "unknown, weak"),
+        (replace(TRIM, model="TOSHIBA MQ02ABD100H"), shipped_table(), "unknown, weak"),
+        # the disk's own word beats the table; kinds of shingles don't contradict each other
+        (replace(DISK, recording="CMR"), table("drive-managed"), "cmr, certain"),
+        (replace(DISK, zoned="drive-managed"), table("cmr"), "drive-managed, certain"),
+        (replace(DISK, recording="SMR"), table("host-managed"), "host-managed, certain"),
+        # an earlier release of the database doesn't count twice
+        (replace(DISK, family="Seagate BarraCuda 3.5 (SMR)"), table("cmr", strength="database"), "cmr, strong"),
     ],
 )
-def test_nothing_seen_and_trim_of_a_bridge_a_volume_or_a_hybrid_prove_nothing(facts: SmrFacts) -> None:
-    assert verdict(facts) == ("unknown", "weak")
-    assert judge_smr(replace(TRIM, model="TOSHIBA MQ02ABD100H")).kind == "unknown", "a hybrid of the shipped table"
+def test_the_ladder_of_evidence(facts: SmrFacts, rows: ModelTable, verdict: str) -> None:
+    found = judge_smr(facts, rows)
+    assert f"{found.kind}, {found.confidence}" == verdict
 
 
 def test_names_that_are_not_in_the_table_lead_to_those_that_are() -> None:
@@ -132,28 +91,12 @@ def test_names_that_are_not_in_the_table_lead_to_those_that_are() -> None:
     assert "nearest" not in none.text
 
 
-def identify_page(**words: int) -> bytes:
-    page = bytearray(572)
-    page[1] = 0x89
-    name = b"ST8000AS0002-1NA17Z".ljust(40)
-    page[60 + 54 : 60 + 54 + 40] = b"".join(name[i : i + 2][::-1] for i in range(0, 40, 2))
-    for word, value in words.items():
-        at = 60 + 2 * int(word[1:])
-        page[at : at + 2] = value.to_bytes(2, "little")
-    return bytes(page)
-
-
-def test_identify_zones_and_rotation_are_read_from_vital_product_data() -> None:
-    found = parse_pages(identify_page(w217=5980, w69=0b10, w169=1), b"")
-    assert (found.model, found.rotation_rate) == ("ST8000AS0002-1NA17Z", 5980)
-    assert (found.zoned, found.trim) == ("drive-managed", True)
-    for page in (identify_page()[:500], b"\0" * 572):
-        assert not parse_pages(page, b"").model, "short, or of another kind"
-    page = bytes((0, 0xB1, 0, 60, 0x15, 0x18, 0, 2, 0b0010_0000)) + bytes(55)
-    found = parse_pages(b"", page)
-    assert (found.rotation_rate, found.zoned) == (5400, "drive-managed")
-    assert parse_pages(identify_page(w217=5980), page).rotation_rate == 5980
-    assert parse_pages(b"", page[:8] + b"\x10" + bytes(55)).zoned == "host-aware"
+def test_zones_are_read_from_the_page_of_characteristics() -> None:
+    page = bytes((0, 0xB1, 0, 60, 0x15, 0x18, 0, 2))
+    for bits, zoned in {0b0010_0000: "drive-managed", 0b0001_0000: "host-aware", 0: ""}.items():
+        found = parse_pages(b"", bytes((*page, bits)))
+        assert (found.rotation_rate, found.zoned) == (5400, zoned)
+    assert not parse_pages(b"\0" * 572, page).rotation_rate, "of another kind, or short"
 
 
 def test_every_shipped_row_has_a_source_reads_like_no_pattern_and_contradicts_no_other() -> None:
@@ -177,7 +120,10 @@ WELL_KNOWN = {
     "drive-managed": """
         WDC WD40EFAX-68JH4N1; wd60efax; ST8000DM004-2CX188; ST8000AS0002; TOSHIBA HDWD240UZSVA;
         TOSHIBA MQ04ABF100; WDC WD40EZAZ-00SF3B0; ST6000AS0012; ST2000DM008; TOSHIBA HDWD220UZSVA;
-        ST1000LX015-1U7172; ST36000NM003K-3WX103
+        ST1000LX015-1U7172; ST36000NM003K-3WX103;
+        ata-WDC_WD40EFAX-68JH4N1_WD-WX00000000; WDC_WD40EFAX-68JH4N1_WD-WX00000000; WDC WD60 EFAX-68SHWN0;
+        usb-ST8000DM_004-2CX188_152D00539000-0:0; ST8000DM_004-2CX188; ST8000DM 004-2CX188 USB Device;
+        Seagate BarraCuda ST8000DM004
     """,
     "cmr": """
         WDC WD80EFAX-68LHPN0; WD101EFAX; WDC WD40EFZX-68AWUN0; ST8000DM0004-1ZC11G; TOSHIBA HDWD120;
@@ -187,13 +133,13 @@ WELL_KNOWN = {
         TOSHIBA MG08ACA16TE; TOSHIBA MQ01ABD100; TOSHIBA MD04ACA400; TOSHIBA DT01ACA100; ST22000NM001E-3HM103;
         ST18000NM000J-2TV103; TOSHIBA MG09ACA18TE; HGST HUS726060ALE614; WDC WD20EZRX-00D8PB0; ST18000VE002-3BS101;
         HGST HTS725050A7E630; ST8000NM0055-1RM112; MB4000GCWLV;
-        WDC WD6004FZWX-00BKVA0; ST2000NX0253; OOS6000G
+        WDC WD6004FZWX-00BKVA0; ST2000NX0253; OOS6000G; YADRO WUH721414AL4204; HGST HUS726T4TAL
     """,
     "unknown": """
         ST4000DM000-1F2168; ST5000DM000-1FK178; ST4000VX007-2DT166; HGST HTS541010B7E610; HTS541010B7E610;
         Maxtor M3 Portable; WD60EZZX; ST2000LM003 HN-M201RAD; TOSHIBA MQ01ABD100H;
         ST1000LM014-SSHD-8GB; ST1000LX001-1EM164; WD43PURZ; WD40EFAK;
-        ST18000NM014J; ASMT109x- Safe; a disk that nobody knows
+        ST18000NM014J; ASMT109x- Safe; a disk that nobody knows; Seagate BarraCuda
     """,
     "host-managed": "HGST HSH721414ALE6M0; WDC  WSH722020ALE6L4; ST32000NM003K",
     "not-a-hard-disk": "Samsung SSD 860 EVO 1TB; CT1000MX500SSD1; WDC WDS500G2B0A-00SM50",
@@ -204,27 +150,8 @@ WELL_KNOWN = {
     ("model", "kind"),
     [("", "unknown"), *((model.strip(), kind) for kind, models in WELL_KNOWN.items() for model in models.split(";"))],
 )
-def test_well_known_models_and_their_twins(model: str, kind: str) -> None:
+def test_well_known_models_their_twins_and_names_as_bridges_links_and_sellers_write_them(model: str, kind: str) -> None:
     assert judge_smr(SmrFacts("name", model=model)).kind == kind
-
-
-@pytest.mark.parametrize(
-    ("written", "kind"),
-    [
-        ("ata-WDC_WD40EFAX-68JH4N1_WD-WX00000000", "drive-managed"),
-        ("ST8000DM_004-2CX188", "drive-managed"),
-        ("WDC WD60 EFAX-68SHWN0", "drive-managed"),
-        ("WDC_WD40EFAX-68JH4N1_WD-WX00000000", "drive-managed"),
-        ("usb-ST8000DM_004-2CX188_152D00539000-0:0", "drive-managed"),
-        ("ST8000DM 004-2CX188 USB Device", "drive-managed"),
-        ("Seagate BarraCuda ST8000DM004", "drive-managed"),
-        ("YADRO WUH721414AL4204", "cmr"),
-        ("HGST HUS726T4TAL", "cmr"),
-        ("Seagate BarraCuda", "unknown"),
-    ],
-)
-def test_names_are_read_as_bridges_links_and_sellers_write_them(written: str, kind: str) -> None:
-    assert judge_smr(SmrFacts("name", model=written)).kind == kind
 
 
 @pytest.mark.parametrize(
