@@ -80,11 +80,11 @@ def make_plan(candidates: Sequence[str] = ("ext4", "xfs"), workloads: Sequence[W
 
 
 def make_samples(
-    figures: Mapping[str, Sequence[float]], workload: str = "write", metric: Metric = THROUGHPUT
+    figures: Mapping[str, Sequence[float]], workload: str = "write", metric: Metric = THROUGHPUT, primary: bool = True
 ) -> tuple[Sample, ...]:
     """`figures` holds, for each candidate, its value in round 1, 2, …"""
     return tuple(
-        Sample(number, candidate, workload, metric.name, value, metric.unit, metric.better, primary=True)
+        Sample(number, candidate, workload, metric.name, value, metric.unit, metric.better, primary=primary)
         for candidate, values in figures.items()
         for number, value in enumerate(values, 1)
     )

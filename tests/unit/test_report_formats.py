@@ -20,7 +20,9 @@ from markdown_it import MarkdownIt
 
 from fswizard.advice import conclude
 from fswizard.errors import UsageError
-from fswizard.model.analysis import Findings
+from fswizard.model.analysis import Analysis, Findings
+from fswizard.model.codec import from_json
+from fswizard.model.result import Sample
 from fswizard.model.text import harmless
 from fswizard.report import FORMATS, content, format_of, render
 from fswizard.report.subject import attempt_command
@@ -29,7 +31,7 @@ from fswizard.sharing import export
 from fswizard.system.pictures import png
 from tests.builders import make_drive, make_plan, make_result, make_samples, make_workload
 from tests.result_schema import PATH, schema
-from tests.unit.report_findings import FAILURE, make_findings, renamed, with_result
+from tests.unit.report_findings import FAILURE, make_findings, renamed
 
 HOSTILE = (
     "[/code][b]x",
@@ -62,22 +64,21 @@ def with_name_everywhere(name: str) -> Findings:
     """Findings in which a candidate, a workload, the disk and every sentence carry `name`."""
     findings = make_findings()
     texts = (
-        *("xfs", "Large-files", "ST8000AS0002-1NA17Z", "6.1.0-18-amd64"),
-        *("our table names this family", findings.answer.verdict, findings.doubts[0].text, FAILURE.text),
+        *("xfs", "Large-files", "ST8000AS0002-1NA17Z", "6.1.0-18-amd64", "our table names this family", FAILURE.text),
+        *(findings.answer.verdict, findings.doubts[0].text, findings.reasons[0].text),
     )
     as_read: Findings = harmless(renamed(findings, dict.fromkeys(texts, name)))
     return as_read
 
 
 class Page(HTMLParser):
-    """What a browser would make of a page: its tags in balance, and its text."""
+    """What a browser would make of a page, with its tags in balance."""
 
     def __init__(self, text: str) -> None:
         super().__init__()
         self.open: list[str] = []
         self.tags: set[str] = set()
         self.attributes: set[str] = set()
-        self.words: list[str] = []
         self.feed(text)
         self.close()
 
@@ -91,9 +92,6 @@ class Page(HTMLParser):
         if tag not in VOID:
             assert self.open.pop() == tag
 
-    def handle_data(self, data: str) -> None:
-        self.words.append(data)
-
 
 PLAIN = {name: render(make_findings(), name, full=True) for name in FORMATS}
 PLAIN_PAGE = Page(PLAIN["html"])
@@ -103,10 +101,6 @@ NAMED = render(with_name_everywhere("x"), "bbcode", full=True)
 
 def markdown_page(text: str) -> Page:
     return Page(MarkdownIt("gfm-like", {"linkify": False, "html": True}).render(text))
-
-
-def drawn_words(findings: Findings) -> list[str]:
-    return ["".join(e.itertext()) for e in ET.fromstring(render(findings, "svg")).iter() if e.tag.endswith("text")]
 
 
 def with_many_workloads(count: int) -> Findings:
@@ -128,33 +122,25 @@ def test_a_file_name_asks_for_the_format_with_its_longest_ending_and_an_unknown_
 # What stays text
 
 
-@pytest.mark.parametrize("name", FORMATS)
-def test_no_character_that_commands_a_terminal_or_turns_text_round_gets_through(name: str) -> None:
-    for hostile in ("\u202egnol\u2066", "\x1b]52;c;eA==\x07", "two\nlines\r\nthree"):
-        text = render(with_name_everywhere(hostile), name, full=True)
-        assert all(character.isprintable() or character == "\n" for character in text)
-
-
 @settings(deadline=None, max_examples=60)
 @given(ANY_NAME)
 def test_in_each_format_any_name_stays_text(name: str) -> None:
     findings = with_name_everywhere(name)
-    text = render(findings, "markdown", full=True)
-    assert markdown_page(text).tags <= MARKDOWN_TAGS
-    assert cells_of(text) == cells_of(PLAIN["markdown"])
+    texts = {form: render(findings, form, full=True) for form in ("markdown", "bbcode", "csv", "json", "svg", "html")}
+    assert markdown_page(texts["markdown"]).tags <= MARKDOWN_TAGS
+    assert cells_of(texts["markdown"]) == cells_of(PLAIN["markdown"])
 
-    text = render(findings, "bbcode", full=True)
-    tags, plain_tags = (re.findall(r"\[([^\]\[]*)\]", each) for each in (text, NAMED))
+    tags, plain_tags = (re.findall(r"\[([^\]\[]*)\]", each) for each in (texts["bbcode"], NAMED))
     assert tags == plain_tags
-    assert text.count("[") == text.count("]") == len(tags)
+    assert texts["bbcode"].count("[") == texts["bbcode"].count("]") == len(tags)
 
-    for row in csv.reader(io.StringIO(render(findings, "csv"))):
+    for row in csv.reader(io.StringIO(texts["csv"])):
         assert len(row) == 10
         assert not any(cell.startswith(("=", "+", "-", "@")) for cell in row)
-    VALIDATOR.validate(json.loads(render(findings, "json")))
-    kinds = {element.tag.rpartition("}")[2] for element in ET.fromstring(render(findings, "svg")).iter()}
+    VALIDATOR.validate(json.loads(texts["json"]))
+    kinds = {element.tag.rpartition("}")[2] for element in ET.fromstring(texts["svg"]).iter()}
     assert kinds <= {"svg", "title", "style", "rect", "line", "text", "tspan", "circle", "polygon"}
-    page = Page(render(findings, "html"))
+    page = Page(texts["html"])
     assert (page.tags, page.attributes, page.open) == (PLAIN_PAGE.tags, PLAIN_PAGE.attributes, [])
 
 
@@ -170,7 +156,6 @@ def cells_of(text: str) -> list[int]:
 def test_markdown_and_the_page_have_tables_and_figures_and_need_nothing_else() -> None:
     page = markdown_page(PLAIN["markdown"])
     assert {"table", "ul", "pre", "strong"} <= page.tags and not page.open
-    assert "1.98 (1.90–2.06) ▲" in page.words
     assert not markdown_page(PLAIN["reddit"]).tags & {"details", "summary"}
     assert not PLAIN_PAGE.open
     assert not PLAIN_PAGE.attributes & {"src", "href", "onclick", "onload"}
@@ -179,25 +164,18 @@ def test_markdown_and_the_page_have_tables_and_figures_and_need_nothing_else() -
     assert re.findall("<title>(.*?)</title>", row) == ["187 MB/s", "188 MB/s", "186 MB/s"]
 
 
-@pytest.mark.parametrize("name", ["markdown", "svg"])
-def test_a_recipe_that_others_lack_comes_without_a_command_to_try_it(name: str) -> None:
-    recipe = replace(make_findings().result.plan.recipe, source="mine.toml")
-    assert "fswizard run" not in render(with_result(plan={"recipe": recipe}), name)
-
-
 @pytest.mark.parametrize("name", ["markdown", "reddit", "bbcode"])
-@pytest.mark.parametrize("workloads", [1, 3, 40])
+@pytest.mark.parametrize("workloads", [1, 40])
 def test_a_post_has_at_most_12_lines_with_verdict_figures_disk_and_a_command_to_try_it(
     name: str, workloads: int
 ) -> None:
-    findings = with_result(with_many_workloads(workloads), outcome="stopped")
+    findings = with_many_workloads(workloads)
     text = render(replace(findings, answer=replace(findings.answer, lines=("A line.",) * 5)), name)
     lines = [line for line in re.sub(r"\[/?\w+\]", "", text).splitlines() if re.search(r"\w", line)]
     assert len(lines) <= 12
     assert findings.answer.verdict in lines[0]
     assert ("2 of 40 tests, by difference" in text) == (workloads == 40)
     assert sum("187 MB/s" in line for line in lines) == min(workloads, 2)
-    assert "ST8000AS0002-1NA17Z, 8.00 TB, hard disk" in text
     assert lines[-1].strip() == attempt_command(findings.result.plan)
 
 
@@ -206,27 +184,24 @@ def test_a_post_has_at_most_12_lines_with_verdict_figures_disk_and_a_command_to_
 VALIDATOR = jsonschema.Draft202012Validator(json.loads(PATH.read_text("utf-8")))
 
 
-@pytest.mark.parametrize("identify", [True, False])
-def test_json_keeps_to_its_schema_which_is_one_and_made_of_the_types_of_the_document(identify: bool) -> None:
+def test_json_keeps_to_its_schema_which_is_one_and_made_of_the_types_of_the_document() -> None:
     VALIDATOR.check_schema(VALIDATOR.schema)
     assert PATH.read_text("utf-8") == schema(), "python -m tests.result_schema writes it anew"
-    document = export(make_findings().result, "json", identify=identify)
-    VALIDATOR.validate(json.loads(document))
+    VALIDATOR.validate(json.loads(export(make_findings().result, "json")))
 
 
 def test_json_and_csv_have_samples_failures_and_ratios_in_full() -> None:
     findings = make_findings()
+    samples = findings.result.samples
     document = json.loads(PLAIN["json"])
-    assert [s["value"] for s in document["result"]["samples"]] == [s.value for s in findings.result.samples]
-    assert document["analysis"]["by_workload"][1] == {
-        **{"candidate": "xfs", "baseline": "ext4", "workload": "random-append", "rounds": 3, "verdict": "faster"},
-        **{"ratio": 1.98, "low": 1.98 / 1.04, "high": 1.98 * 1.04, "text": ""},
-    }
-    assert next(iter(document)) == "answer" and document["answer"]["choice"] == ["xfs"]
-    assert [candidate["filesystem"] for candidate in document["result"]["plan"]["candidates"]][:2] == ["ext4", "xfs"]
-    rows = list(csv.DictReader(io.StringIO(render(with_result(discarded_rounds=(2,)), "csv"))))
-    figures = [(row["round"], row["candidate"], row["workload"], float(row["value"])) for row in rows if row["value"]]
-    assert figures == [(str(s.round), s.candidate, s.workload, s.value) for s in findings.result.samples]
+    assert from_json(tuple[Sample, ...], document["result"]["samples"]) == samples
+    assert from_json(Analysis, document["analysis"]) == findings.analysis
+    assert next(iter(document)) == "answer" and document["answer"]["choice"] == list(findings.answer.choice)
+    discarded = replace(findings, result=replace(findings.result, discarded_rounds=(2,)))
+    rows = list(csv.DictReader(io.StringIO(render(discarded, "csv"))))
+    measured = [row for row in rows if row["value"]]
+    figures = [(int(row["round"]), row["candidate"], row["workload"], float(row["value"])) for row in measured]
+    assert figures == [(s.round, s.candidate, s.workload, s.value) for s in samples]
     assert {row["status"] for row in rows if row["round"] == "2"} == {"discarded"}
     assert (rows[-1]["status"], rows[-1]["note"].partition(":")[0]) == ("failed", "ENOSPC")
 
@@ -234,21 +209,15 @@ def test_json_and_csv_have_samples_failures_and_ratios_in_full() -> None:
 # The card
 
 
-def test_the_card_has_disk_verdict_figures_with_the_largest_differences_and_a_command() -> None:
-    findings, words = make_findings(), drawn_words(make_findings())
-    charts = content.figures(findings).charts
-    assert words[0] == content.subject(findings)
-    assert " ".join(words[2:4]) == findings.answer.headline
-    assert {*(chart.title for chart in charts), "187 MB/s", attempt_command(findings.result.plan)} <= set(words)
-    many = drawn_words(with_many_workloads(40))
-    drawn = [word for word in many if word.startswith("Large-files-")]
+def test_the_card_has_the_figures_with_the_largest_differences_and_all_of_it_is_within_it() -> None:
+    card = ET.fromstring(render(with_many_workloads(40), "svg"))
+    words = ["".join(element.itertext()) for element in card.iter() if element.tag.endswith("text")]
+    drawn = [word for word in words if word.startswith("Large-files-")]
     assert 2 <= len(drawn) < 40
-    assert any(word.startswith(f"{len(drawn)} of 40 tests") for word in many)
-    assert [chart.workload for chart in content.highlights(charts, 1)] == ["random-append"]
-
-
-def test_everything_on_the_card_is_within_it() -> None:
-    for element in ET.fromstring(render(with_many_workloads(40), "svg")):
+    assert any(word.startswith(f"{len(drawn)} of 40 tests") for word in words)
+    charts = content.figures(make_findings()).charts
+    assert [chart.workload for chart in content.highlights(charts, 2)] == ["large-files", "random-append"]
+    for element in card.iter():
         x, y, width, height = (float(element.get(key, 0)) for key in ("x", "y", "width", "height"))
         assert 0 <= x <= x + width <= WIDTH
         assert 0 <= y <= y + height <= HEIGHT

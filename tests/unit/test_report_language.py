@@ -35,13 +35,7 @@ def _german(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("name", ENGLISH)
 def test_people_read_their_language_and_programs_english(name: str) -> None:
     assert conclude(RESULT).answer.verdict == "xfs nehmen: 3× so schnell wie ext4 hier"
-    written = export(RESULT, name, full=name != SHORT)
+    written = str(export(RESULT, name, full=name != SHORT))
     assert (written == ENGLISH[name]) == FORMATS[name].english
+    assert ('lang="de"' in written) == ('lang="en"' in str(ENGLISH[name])) == (name in ("html", "svg"))
     assert export(RESULT, name, english=True, full=name != SHORT) == ENGLISH[name]
-
-
-def test_a_page_and_a_picture_name_their_language() -> None:
-    for name in ("html", "svg"):
-        written, english = export(RESULT, name), ENGLISH[name]
-        assert isinstance(written, str) and 'lang="de"' in written
-        assert isinstance(english, str) and 'lang="en"' in english

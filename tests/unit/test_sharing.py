@@ -7,23 +7,21 @@ import errno
 import itertools
 import os
 import re
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Literal, get_origin, get_type_hints
 
 import pytest
 
 from fswizard import language, results
-from fswizard.advice import conclude
 from fswizard.language import Message, _, listing, n_, number
-from fswizard.model.drive import Drive, DriveUse, Evidence, Partition, SmrVerdict
+from fswizard.model.drive import Drive, DriveUse, Partition
 from fswizard.model.filesystem import Candidate
 from fswizard.model.plan import LeftOut, Member
 from fswizard.model.recipe import PlannedCommand
 from fswizard.model.result import Doubt, Failure, Result
 from fswizard.report import FORMATS
 from fswizard.sharing import export, shareable
-from tests.builders import make_filesystem, make_plan, make_result
+from tests.builders import make_drive, make_filesystem, make_plan, make_result
 from tests.fakes.translation import catalog_of, known
 from tests.recording import recorded_result
 from tests.unit.report_findings import make_findings
@@ -61,31 +59,32 @@ def whole_result() -> Result:
     result = recorded_result("xfs-searching")
     use = DriveUse("mounted", "a text", "a hint")
     partition = Partition("sdb1", 0, 1, "name", "ext4", "label", "uuid", "/mnt", uses=(use,))
-    evidence = Evidence("model-table", "drive-managed", "strong", "a text")
-    drive = Drive(
-        "sdb", 8 << 40, "ST8000AS0002-1NA17Z", "Z84WXYZ1", "AR17", "/dev/disk/by-id/ata-ST8000", kind="hdd", bus="usb",
-        bridge="a bridge (152d:0578)", partitions=(partition,), uses=(use,), pending="a text",
-        smr=SmrVerdict("drive-managed", "strong", (evidence,), ("advice",)),
-    )  # fmt: skip
+    drive = make_drive("drive-managed", firmware="AR17", stable_name="/dev/disk/by-id/ata-ST8000", pending="a text")
+    verdict = dataclasses.replace(drive.smr, advice=("advice",))
+    drive = dataclasses.replace(drive, bridge="a bridge (152d:0578)", partitions=(partition,), uses=(use,), smr=verdict)
     target = dataclasses.replace(
         result.plan.target, path="/mnt", number="8:1", identifier="Z84WXYZ1", others=(Member("/mnt", 1, "ext4", "8:2"),)
     )
     left_out = (LeftOut("zfs", "A reason.", "package"),)
     plan = dataclasses.replace(result.plan, drive=drive, target=target, losses=("a loss",), left_out=left_out)
-    candidate = plan.candidates[-1].name
-    environment = dataclasses.replace(result.environment, host="host")
     left = _("{left} `fswizard clean` removes what is left.", left="/mnt/x/fswizard-1 could not be removed.")
     return dataclasses.replace(
         result,
         plan=plan,
-        environment=environment,
-        failures=(*result.failures, Failure(1, candidate, "", "mkfs", "A text.", "details")),
+        environment=dataclasses.replace(result.environment, host="host"),
+        failures=(Failure(1, plan.candidates[-1].name, "", "mkfs", "A text.", "details"),),
         doubts=(*result.doubts, Doubt("busy-machine", "A text."), Doubt("not-removed", left)),
     )
 
 
+NAMED = ("Metric.name", "Metric.unit", "Sample.metric", "Sample.unit", "ThroughputSeries.unit", "PlannedCommand.text")
+"""Fields that hold one of a closed list."""
+
+
 def planted(value: Any, secrets: Secrets, names: dict[str, str], where: str = "") -> Any:
     """The same with a secret in every text but those of a closed list; `names` are changed alike wherever they are."""
+    if where in NAMED or value == "":
+        return value
     if isinstance(value, Message) and value.fields:
         fields = {name: planted(field, secrets, names, f"{where}, {name}") for name, field in value.fields.items()}
         return _(value, **fields)
@@ -104,23 +103,13 @@ def planted(value: Any, secrets: Secrets, names: dict[str, str], where: str = ""
     return tuple(planted(part, secrets, names, where) for part in value) if isinstance(value, tuple) else value
 
 
-def names_of(result: Result, change: Callable[[str, str], str]) -> dict[str, str]:
-    """Names that the parts of a result refer to each other by."""
-    kept = {sample.metric for sample in result.samples} | {sample.unit for sample in result.samples}
-    metrics = [workload.metric for workload in result.plan.recipe.workloads]
-    kept |= {text for metric in metrics for text in (metric.name, metric.unit)} | {""}
-    kept |= {option for c in result.plan.candidates for option in (c.filesystem.name, c.filesystem.mount_type)}
-    kept |= {series.unit for series in result.throughput_series} | {command.text for command in result.plan.commands}
-    given = [c.name for c in result.plan.candidates] + [w.name for w in result.plan.recipe.workloads]
-    return {text: text for text in kept} | {name: change(name, "a name") for name in given}
-
-
 @pytest.mark.parametrize(("form", "compiled"), [*((form, False) for form in FORMS), ("{text} {secret}", True)])
 def test_no_secret_of_a_result_is_in_any_report(
     form: str, compiled: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     result, secrets = whole_result(), Secrets(form)
-    names = names_of(result, secrets.into)
+    names = {each.name: secrets.into(each.name, "a candidate") for each in result.plan.candidates}
+    names |= {each.name: secrets.into(each.name, "a workload") for each in result.plan.recipe.workloads}
     if compiled:
         sentences = (doubt.text.english for doubt in result.doubts if isinstance(doubt.text, Message))
         known(catalog_of("de", dict.fromkeys(sentences, "x")), tmp_path, monkeypatch)
@@ -219,8 +208,6 @@ def test_a_name_with_a_serial_number_is_no_model(by_id: str) -> None:
     [
         ("kernel", "6.9.3-200.fc40.x86_64", "6.9.3-200.fc40.x86_64"),
         ("kernel", "6.1.0-annes-own", "6.1.0"),
-        ("kernel", "annes", ""),
-        ("distribution", "Debian GNU/Linux 12 (bookworm)", "Debian GNU/Linux 12 (bookworm)"),
         ("distribution", "Fedora Linux 40 of anne", "Fedora Linux 40"),
         ("processor", "Intel(R) Xeon(R) Processor", "Intel(R) Xeon(R) Processor"),
         ("processor", "AMD EPYC annes", "AMD EPYC"),
@@ -237,6 +224,5 @@ def test_a_shared_result_is_a_result_like_any_other(tmp_path: Path) -> None:
     result = make_findings().result
     (tmp_path / "shared.jsonl").write_text(str(export(result, "result")))
     back = results.load(tmp_path / "shared.jsonl")
-    assert conclude(back).analysis == conclude(shareable(result)).analysis
     assert [sample.value for sample in back.samples] == [sample.value for sample in result.samples]
-    assert shareable(back) == back
+    assert shareable(back) == back == dataclasses.replace(shareable(result), throughput_series=())
