@@ -5,7 +5,6 @@ from __future__ import annotations
 import html
 import itertools
 import json
-import quopri
 import random
 import time
 from collections.abc import Callable
@@ -48,39 +47,26 @@ JSON = json.dumps(
 )
 
 
-def numbered(text: str) -> str:
-    return "\n".join(f"{number:>6}\t{line}" for number, line in enumerate(text.split("\n"), 1))
+def wrapped(form: str, text: str) -> str:
+    """The text with each line in a form, such as `> {line}`."""
+    lines = html.escape(text).split("\n") if "<td>" in form else text.split("\n")
+    return "\n".join(form.format(line=line, number=number) for number, line in enumerate(lines, 10))
 
 
-def timed(text: str) -> str:
-    lines = text.split("\n")
-    return "\n".join(f"Nov 27 13:40:{number % 60:02} nas disk[812]: {line}" for number, line in enumerate(lines))
-
-
-def prefixed(prefix: str) -> Callable[[str], str]:
-    return lambda text: "\n".join((prefix + line).rstrip() for line in text.split("\n"))
-
-
-LINES: dict[str, Callable[[str], str]] = {
-    "numbered": numbered,
-    "with times": timed,
-    "rows of a table": lambda text: "\n".join(f"| {line:<90} |" for line in text.split("\n")),
-    "each line as code": lambda text: "\n".join(f"`{line}`" for line in text.split("\n")),
-    "cells": lambda text: "".join(f"<tr><td>7</td><td>{html.escape(line)}</td></tr>\n" for line in text.split("\n")),
+HIDING = {
+    "numbered": "{number:>6}\t{line}",
+    "with times": "Nov 27 13:40:07 nas disk[812]: {line}",
+    "rows of a table": "| {line:<90} |",
+    "each line as code": "`{line}`",
+    "cells": "<tr><td>7</td><td>{line}</td></tr>",
 }
 """What hides JSON, which is said then."""
-WRAPPED: dict[str, Callable[[str], str]] = {
-    **LINES,
-    "quoted twice": prefixed("> > "),
-    "tags of a forum": lambda text: "\n".join(f"[INDENT]{line}[/INDENT]" for line in text.split("\n")),
-    "HTML": lambda text: f"<pre>{html.escape(text)}</pre>",
-    "breaks": lambda text: text.replace("\n", "<br>\n"),
-    "quoted-printable": lambda text: quopri.encodestring(prefixed("> ")(text).encode()).decode(),
-    "between prompts": lambda text: f"root@nas:~# smartctl -x /dev/sdb\n{text}\nroot@nas:~# ",
-    "a glued prompt": lambda text: f"root@nas:~# sudo smartctl -x /dev/sdb{text}",
-    "colours": lambda text: f"\x1b[0m\x1b[?2004h{text}\x1b[01;32m$\x1b[0m",
-    "double spaced": lambda text: text.replace("\n", "\n\n"),
-    "hard blanks": lambda text: text.replace("  ", " \xa0"),
+WRAPPED = {
+    **HIDING,
+    "quoted twice": "> > {line}",
+    "breaks": "{line}<br>",
+    "colours": "\x1b[0m\x1b[?2004h{line}\x1b[K",
+    "double spaced": "{line}\n",
 }
 SAVED: dict[str, Callable[[str], bytes]] = {
     "UTF-8": str.encode,
@@ -93,29 +79,26 @@ SAVED: dict[str, Callable[[str], bytes]] = {
 def test_no_wrapping_changes_a_verdict(how: str) -> None:
     saved = itertools.cycle(SAVED.values())
     for name, output in DUMPS.items():
-        if name.endswith(".json") and how in LINES:
+        if name.endswith(".json") and how in HIDING:
             continue
-        wrapped = next(saved)(WRAPPED[how](output.decode("utf-8", "replace")))
-        assert kinds(parse_each(wrapped)) == kinds(parse_each(output)), name
+        paste = next(saved)(wrapped(WRAPPED[how], output.decode("utf-8", "replace")))
+        assert kinds(parse_each(paste)) == kinds(parse_each(output)), name
 
 
-@pytest.mark.parametrize("how", LINES)
+@pytest.mark.parametrize("how", HIDING)
 def test_json_that_is_hidden_is_said_to_be_damaged(how: str) -> None:
-    (reading,) = parse_each(WRAPPED[how](JSON).encode())
+    (reading,) = parse_each(wrapped(HIDING[how], JSON).encode())
     assert reading.unread
     assert "can't be read beyond line" in reading.facts.problem
 
 
-def test_two_flattened_outputs_stay_two_and_pieces_have_their_lines() -> None:
+def test_each_of_several_outputs_is_read_and_a_damaged_one_has_its_line() -> None:
     flat = " ".join(TEXT.partition("=== START OF READ")[0].split())
     assert kinds(parse_each(f"{flat}\n{flat}".encode())) == ["drive-managed"] * 2
-    cut = JSON[: len(JSON) // 2]
-    paste = f"Hello,\n\n{TEXT}\nand\n{prefixed('> ')(JSON)}\n{cut}"
-    *whole, broken = parse_each(paste.encode())
+    paste = f"Hello,\n\n{TEXT}\nand\n{wrapped('> {line}', JSON)}\n"
+    *whole, broken = parse_each(f"{paste}{JSON[: len(JSON) // 2]}".encode())
     assert kinds(whole) == ["drive-managed", "drive-managed"]
-    assert broken.unread
-    assert broken.line == paste.count("\n") - cut.count("\n") + 1
-    assert f"begins in line {broken.line}" in broken.facts.problem
+    assert (broken.unread, broken.line) == (True, paste.count("\n") + 1)
 
 
 BANNER = "smartctl 7.4 2023-08-01 r5530 [x86_64-linux-6.1.0] (local build)\n"
@@ -125,6 +108,7 @@ FIRST = f"# smartctl -i /dev/sda\n{BANNER}\n{TITLE}Device Model:     ST4000XX000
 FAILED = f"# smartctl -i /dev/sda\n{BANNER}\n/dev/sda: Unknown USB bridge [0x152d:0x0578 (0x209)]\n"
 HEADER = f"{TITLE}Device Model:     ST4000VN006-3CW104\nRotation Rate:    5400 rpm\n"
 STRAY = "TRIM Command:     Available\nZoned Device:     Device managed zones\nDevice is:        Not in database\n"
+ASKED_AS_NVME = {"json_format_version": [1, 0], "device": {"protocol": "NVMe"}, "nvme_number_of_namespaces": 0}
 LOGS = f"=== START OF READ SMART DATA SECTION ===\n{FARM}    Recording Type: SMR\n"
 
 
@@ -139,6 +123,8 @@ LOGS = f"=== START OF READ SMART DATA SECTION ===\n{FARM}    Recording Type: SMR
         (JSON.replace("ST8000AS0002-1NA17Z", "HGST HUS726T4TALE6L4") + STRAY, ["cmr", "drive-managed"]),
         ("Device Model:     WDC WD400SD\n", ["cmr"]),
         (f"{HEADER.replace('VN006-3CW104', 'XX')}ATA Version is:   ATA8-ACS", ["unknown"]),
+        (json.dumps(ASKED_AS_NVME), ["unknown"]),
+        (json.dumps({**ASKED_AS_NVME, "model_name": "ST8000DM004-2CX188"}), ["drive-managed"]),
         (f"Solid State Device, NVMe Version\n{HEADER.replace('ST4000VN006', 'ST8000DM004')}", ["drive-managed"]),
     ],
 )
@@ -148,46 +134,30 @@ def test_lines_count_for_the_disk_that_they_belong_to(paste: str, verdicts: list
     assert all(reading.facts.problem or reading.facts.model for reading in readings)
 
 
-@pytest.mark.parametrize("model", ["", "ST8000DM004-2CX188"])
-def test_a_disk_is_not_nvme_because_it_was_asked_as_such(model: str) -> None:
-    asked = {"json_format_version": [1, 0], "device": {"name": "/dev/sdb", "type": "sntrealtek", "protocol": "NVMe"}}
-    empty = {"nvme_pci_vendor": {"id": 0}, "nvme_ieee_oui_identifier": 0, "nvme_number_of_namespaces": 0}
-    (reading,) = parse_each(json.dumps({**asked, **empty, "model_name": model}).encode())
-    assert judge_smr(reading.facts).kind == ("drive-managed" if model else "unknown")
-
-
+LETTERS = "\u202e\x1b[31m\x07[/b]`"
 HOSTILE = {
+    "letters": f"{TITLE}Model Family: {LETTERS}\nDevice Model: ST{LETTERS}1\n".encode(),
+    "letters in JSON": json.dumps({"smartctl": {"messages": [{"string": LETTERS}]}}).encode(),
     "random": random.Random(1).randbytes(1 << 20),
     "a long number": b'{"smartctl": ' + b"9" * 5000 + b"}",
     "deep": b'{"a":' * 200_000,
-    "deep and its own": b'{"json_format_version":' * 40_000,
     "many damaged documents": b'{"json_format_version": [1, \n' * 30_000,
-    "a long damaged document": b'{"json_format_version":[' + b'{"smartctl":1},' * 60_000,
     "many disks": b"Device Model: X\n" * 60_000,
     "a long name": BANNER.encode() + TITLE.encode() + b"Device Model: " + b"9" * (1 << 20),
     "tags": b"[/b]<a</pre>&amp;" * 60_000,
     "soft breaks": b"=3D\n" + b"a=\n" * 300_000,
-    "commands": b"smartctl " * 100_000,
     "quotation": b">" * (1 << 20),
     "signs": b"Device Model: ST1\n" + b"#" * (1 << 20) + b"a\nRotation Rate: 7200 rpm\n",
 }
 
 
 @pytest.mark.parametrize("name", HOSTILE)
-def test_hostile_text_ends_soon_in_words(name: str) -> None:
+def test_hostile_text_ends_soon_in_harmless_words(name: str) -> None:
     begun = time.process_time()
     readings = parse_each(HOSTILE[name])
     assert set(kinds(readings)) == {"unknown"}
-    assert readings[-1].facts.problem or readings[-1].facts.model
+    facts = readings[-1].facts
+    assert facts.problem or facts.model
+    words = (facts.model, facts.family, facts.problem, *judge_smr(facts).advice)
+    assert all(word.isprintable() for word in words)
     assert time.process_time() - begun < 10
-
-
-def test_text_from_outside_is_harmless() -> None:
-    letters = "\u202e\x1b[31m\x07[/b]`"
-    text = f"{TITLE}Model Family: {letters}\nDevice Model: ST{letters}1\nFirmware Version: {letters}\n"
-    document = json.dumps({"smartctl": {"messages": [{"string": letters}]}, "device": {"name": letters}})
-    for output in (text, document):
-        (reading,) = parse_each(output.encode())
-        facts = reading.facts
-        words = (facts.model, facts.family, facts.problem, *judge_smr(facts).advice)
-        assert all(word.isprintable() for word in words)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import os
 import random
+import re
 import stat
 from contextlib import closing
 from dataclasses import replace
@@ -14,7 +14,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fswizard.engines.tree import TreeJob
 from fswizard.errors import FswizardError, UsageError
 from fswizard.model import events
 from fswizard.model.analysis import Analysis
@@ -61,18 +60,16 @@ def file(tmp_path: Path) -> Path:
     return path
 
 
-def test_a_cut_anywhere_leaves_every_whole_line_readable(file: Path, tmp_path: Path) -> None:
+def test_a_cut_anywhere_leaves_every_whole_line_readable(file: Path) -> None:
     data = file.read_bytes()
     header = data.index(b"\n", data.index(b"\n") + 1)
-    cut = tmp_path / "cut"
     for place in (*random.Random(4).sample(range(len(data)), 200), *range(header - 2, header + 3)):
-        cut.write_bytes(data[:place])
+        file.write_bytes(data[:place])
         if place <= header:
             with pytest.raises(UsageError):
-                load(cut)
+                load(file)
             continue
-        whole = data[:place].rpartition(b"\n")[0]
-        result = load(cut)
+        whole, result = data[:place].rpartition(b"\n")[0], load(file)
         assert len(result.samples) == whole.count(b'"type":"SampleTaken"')
         assert len(result.failures) == whole.count(b'"type":"StepFailed"')
 
@@ -118,17 +115,10 @@ def test_a_run_that_is_resumed_counts_as_running_and_not_as_killed_while_it_prep
     assert load(file).outcome == "killed"
 
 
-@pytest.mark.parametrize("name", ["missing/r", "a\0b", "x" * 300])
+@pytest.mark.parametrize("name", ["missing/r", "a\0b"])
 def test_a_path_that_cannot_be_made_is_refused_in_words(tmp_path: Path, name: str) -> None:
     with pytest.raises(UsageError, match="cannot be made: "):
         ResultWriter(f"{tmp_path}/{name}")
-
-
-def with_line(file: Path, number: int, line: bytes) -> Path:
-    lines = file.read_bytes().split(b"\n")
-    lines[number - 1] = line
-    file.write_bytes(b"\n".join(lines))
-    return file
 
 
 def replaced(file: Path, old: bytes, new: bytes) -> Path:
@@ -138,13 +128,15 @@ def replaced(file: Path, old: bytes, new: bytes) -> Path:
     return file
 
 
+LINE = b'{"type":"DoubtRaised"'
+
+
 @pytest.mark.parametrize(
     ("line", "reason"),
     [
         (b"not json", "not JSON"),
         (b"\xff\xfe", "not UTF-8"),
         (b'{"type": "SampleTaken", "sample": {}}', "missing required field .round"),
-        (b'{"type": "DoubtRaised", "doubt": {"code": 1, "text": ""}}', "doubt.code: Expected .str., got .int."),
         (b'{"at_s": ' + b"9" * 5000 + b"}", "out of range"),
         (SAMPLE.replace(b"2.5", b"1e30"), "the number 1e.30 is too large"),
         (SAMPLE.replace(b"higher", b"greener"), "sample.better: Invalid enum value 'greener'"),
@@ -153,12 +145,13 @@ def replaced(file: Path, old: bytes, new: bytes) -> Path:
 )
 def test_a_wrong_line_is_refused_with_its_number_and_reason(file: Path, line: bytes, reason: str) -> None:
     with pytest.raises(UsageError, match=reason) as caught:
-        load(with_line(file, 5, line))
-    assert "result.jsonl, line 5: " in caught.value.message
+        load(replaced(file, LINE, line + b"\n" + LINE))
+    assert re.search(r"result\.jsonl, line \d+: ", caught.value.message)
 
 
 def test_a_whole_number_and_a_new_field_do_not_matter_and_text_becomes_harmless(file: Path) -> None:
-    result = load(with_line(file, 5, SAMPLE.replace(b"2.5", b"2").replace(b"}", b', "mood": "good"}', 1)))
+    sample = SAMPLE.replace(b"2.5", b"2").replace(b"}", b', "mood": "good"}', 1)
+    result = load(replaced(file, LINE, sample + b"\n" + LINE))
     assert Sample(1, "xfs", "", "m", 2.0, "s", "higher") in result.samples
     result = load(replaced(file, b"ST8000AS0002", b"\\u001b]52;c;x\\u0007\\u202e"))
     assert result.plan.drive is not None
@@ -184,58 +177,38 @@ def test_a_file_of_a_newer_program_and_a_plan_that_does_not_fit_together_are_ref
 def test_a_run_comes_back_as_it_was_written_and_progress_says_how_far_a_killed_one_came(
     file: Path, tmp_path: Path
 ) -> None:
-    lines = file.read_bytes().splitlines(keepends=True)[:-1]
-    progress = [encoded(events.StepProgressed(30.0 + number, 1, 0.5, "writing")) for number in range(3)]
-    (tmp_path / "killed").write_bytes(b"".join([*lines, *progress]))
+    *lines, _ending = file.read_bytes().splitlines(keepends=True)
+    progress = encoded(events.StepProgressed(32.0, 1, 0.5, "writing"))
+    (tmp_path / "killed").write_bytes(b"".join([*lines, progress, progress]))
     assert load(tmp_path / "killed") == replace(RESULT, outcome="killed", elapsed_s=32.0)
     assert load(file) == RESULT
 
 
-OLD = (
-    {"type": "Sample", "round": 1, "candidate": "xfs", "workload": "", "metric": "m", "value": 2.5, "unit": "s",
-     "better": "higher", "at_s": 1.5},
-    {"type": "Course", "round": 1, "candidate": "xfs", "workload": "write", "unit": "B/s", "rates": [1.0], "at_s": 2.0},
-    {"type": "Failure", "round": 2, "candidate": "xfs", "workload": "write", "kind": "EIO", "text": "No.", "at_s": 3.0},
-    {"type": "Doubt", "code": "busy", "text": "Busy.", "at_s": 4.0},
-    {"type": "Ending", "at_s": 5.0, "outcome": "stopped", "leaders": ["xfs"], "rounds": 1},
-    {"type": "Resumption", "at_s": 6.0, "started": "2026-01-02T03:04:05Z"},
-)  # fmt: skip
-"""One line of each kind that files of schema 1 had."""
+OLD = PUBLISHED / "trees-ssd-large.jsonl"
+"""A file of schema 1, without the lines of three kinds that it could also have."""
+FURTHER = """\
+{"type": "Course", "round": 1, "candidate": "", "workload": "", "unit": "B/s", "rates": [1.0], "at_s": 205.0}
+{"type": "Failure", "round": 2, "candidate": "", "workload": "", "kind": "EIO", "text": "No.", "at_s": 206.0}
+{"type": "Resumption", "at_s": 207.0, "started": "2026-01-02T03:04:05Z"}
+"""
 
 
-def test_a_file_of_an_earlier_version_is_read(state: Path) -> None:
-    path = new_path(RESULT.plan)
-    with closing(ResultWriter(path)) as writer:
-        writer.write(RunStarted(0.0, RESULT.plan, RESULT.environment))
-    begin = path.read_text().replace('"schema":3', '"schema":1')
-    path.write_text(begin + "".join(f"{json.dumps(line)}\n" for line in OLD[:-1]))
-    stopped = Result(
-        RESULT.environment,
-        RESULT.plan,
-        samples=(Sample(1, "xfs", "", "m", 2.5, "s", "higher"),),
-        throughput_series=(ThroughputSeries(1, "xfs", "write", "B/s", (1.0,)),),
-        failures=(Failure(2, "xfs", "write", "EIO", "No."),),
-        doubts=(Doubt("busy", "Busy."),),
-        outcome="stopped",
-        elapsed_s=5.0,
-    )
-    assert load(path) == stopped
-    path.write_text(begin + "".join(f"{json.dumps(line)}\n" for line in OLD))
-    assert load(path) == replace(stopped, outcome="killed", elapsed_s=6.0)
+def test_a_file_of_an_earlier_version_is_read(tmp_path: Path) -> None:
+    old = load(OLD)
+    assert (len(old.samples), len(old.doubts), old.outcome) == (209, 3, "budget-used")
+    (tmp_path / "old").write_text(OLD.read_text() + FURTHER)
+    resumed = load(tmp_path / "old")
+    assert (resumed.samples, resumed.outcome, resumed.elapsed_s) == (old.samples, "killed", 207.0)
+    assert resumed.throughput_series == (ThroughputSeries(1, "", "", "B/s", (1.0,)),)
+    assert resumed.failures == (Failure(2, "", "", "EIO", "No."),)
 
 
-def test_a_result_with_work_that_exists_no_more_is_read_and_not_resumed(state: Path) -> None:
-    path, plan = new_path(RESULT.plan), RESULT.plan
-    job = TreeJob("find", "source", 100, 1 << 20)
-    workload = replace(plan.recipe.workloads[0], engine="tree", job=job)
-    plan = replace(plan, recipe=replace(plan.recipe, workloads=(workload,)))
-    with closing(ResultWriter(path)) as writer:
-        writer.write(RunStarted(0.0, plan, RESULT.environment))
-    path.write_text(path.read_text().replace('"operation":"find"', '"operation":"git-status"'))
-    (read,) = load(path).plan.recipe.workloads
-    assert (read.engine, read.title) == ("former", workload.title)
+def test_a_result_with_work_that_exists_no_more_is_read_and_not_resumed(tmp_path: Path) -> None:
+    former = tmp_path / "former"
+    former.write_text(OLD.read_text().replace('"operation": "delete"', '"operation": "git-status"'))
+    assert [workload.engine for workload in load(former).plan.recipe.workloads] == ["tree", "former"]
     with pytest.raises(UsageError, match="doesn't have all its tests"):
-        take_up(path)
+        take_up(former)
 
 
 @pytest.mark.parametrize("name", ["", "missing", "/dev/zero", "x\0", "pipe"])
@@ -249,7 +222,6 @@ def test_what_is_no_file_is_refused_and_a_named_pipe_not_waited_for(tmp_path: Pa
 @given(place=st.integers(0, 10**6), byte=st.binary(min_size=1, max_size=4))
 def test_a_damaged_file_is_read_or_refused(tmp_path_factory: pytest.TempPathFactory, place: int, byte: bytes) -> None:
     path = tmp_path_factory.getbasetemp() / "damaged"
-    path.unlink(missing_ok=True)
     write_result(path, RESULT)
     data = path.read_bytes()
     place %= len(data)

@@ -41,18 +41,16 @@ def test_no_disk_is_called_what_it_is_not_nor_by_the_lines_of_another() -> None:
     verdicts = {name: kind_of(name) for name in TRUTH}
     table = Counter((TRUTH[name], verdict) for name, verdict in verdicts.items())
     for name, verdict in verdicts.items():
-        if TRUTH[name] != "unlabelled":
-            assert verdict in (TRUTH[name], "unknown"), name
+        assert TRUTH[name] == "unlabelled" or verdict in (TRUTH[name], "unknown"), name
     assert table["drive-managed", "drive-managed"] == 29, "every shingled one with any evidence is found"
     assert table["cmr", "cmr"] == 31
     assert table["not-a-hard-disk", "not-a-hard-disk"] == 13
-    for names in (sorted(TRUTH), sorted(TRUTH, reverse=True)):
-        texts = [name for name in names if name.endswith(".txt")]
-        documents = [name for name in names if name.endswith(".json")]
-        for group in (texts, documents):
+    for suffix in (".txt", ".json"):
+        names = sorted(name for name in TRUTH if name.endswith(suffix))
+        for group in (names, names[::-1]):
             together = b"\n".join((RECORDED / name).read_bytes() for name in group)
             found = [judge_smr(reading.facts).kind for reading in parse_each(together)]
-            assert found == [kind_of(name) for name in group]
+            assert found == [verdicts[name] for name in group]
 
 
 def test_decimal_commas_blanks_and_json_on_one_line_change_nothing() -> None:
@@ -81,16 +79,11 @@ def damaged(output: bytes, chance: random.Random) -> bytes:
     """Lines cut, changed or replaced by others; not those that name the model."""
     lines = output[:6000].split(b"\n")
     others = [number for number, line in enumerate(lines[:60]) if b"odel" not in line and b"Product" not in line]
-    for _ in range(chance.choice((1, 2, 5, 20))):
-        number = chance.choice(others)
+    for number in chance.choices(others, k=chance.choice((1, 2, 5, 20))):
         line = lines[number]
         at = chance.randrange(len(line) + 1)
-        damage = (
-            line[:at] + line[at + chance.choice((1, 3, 40)) :],
-            line[:at] + bytes([chance.randrange(32, 127)]) + line[at + chance.randrange(2) :],
-            lines[chance.choice(others)],
-        )
-        lines[number] = chance.choice(damage)
+        changed = line[:at] + bytes([chance.randrange(32, 127)]) + line[at + chance.randrange(2) :]
+        lines[number] = chance.choice((line[:at], line[at:], changed, lines[chance.choice(others)]))
     return b"\n".join(lines)
 
 
@@ -103,42 +96,35 @@ def test_most_models_that_outputs_were_silent_about_are_known_by_name() -> None:
     assert known.total() == 1730 and known[True] >= 1384, "four in five"
 
 
-HEADER = "smartctl 7.3 2022-02-28 r5338 [x86_64-linux-6.1.0] (local build)\n\n=== START OF INFORMATION SECTION ===\n"
-NAME, RATE = "Device Model:     ST4000XX000\n", "Rotation Rate:    5400 rpm\n"
-ATA = NAME + RATE
-FARM = "\tFARM Log Page 1: Drive Information\n"
-SCSI = "Vendor:               SEAGATE\nProduct:              ST4000XX\n"
+OUTPUT = """smartctl 7.3 2022-02-28 r5338 [x86_64-linux-6.1.0] (local build)
+
+=== START OF INFORMATION SECTION ===
+Device Model:     ST4000XX000
+{line}
+Rotation Rate:    5400 rpm
+"""
 
 
 @pytest.mark.parametrize(
-    ("body", "kind"),
+    ("line", "kind"),
     [
-        (ATA + "TRIM Command:     Available\n", "drive-managed"),
-        (NAME + "Sector Size:      512 bytes logical/physical\n" + RATE, "cmr"),
-        (NAME + "Sector Sizes:     512 bytes logical, 4096 bytes physical\n" + RATE, "unknown"),
-        (NAME + "User Capacity:    320 072 933 376 bytes [320 GB]\n" + RATE, "cmr"),
-        (NAME + "User Capacity:    320,072,933,376 bytes [8.00 TB]\n" + RATE, "unknown"),
-        (ATA + "ATA Version is:   8\n", "cmr"),
-        (ATA + "Zoned Device:     Host Aware Zones\n", "host-aware"),
-        ((ATA + "Zoned Device:     Device managed zones\n").replace("\n", "\r\n"), "drive-managed"),
-        (ATA + FARM + "\tRecording Type: SMR\n", "drive-managed"),
-        (ATA + FARM + "\t\tDrive Recording Type: CMR\n", "cmr"),
-        (ATA.replace("ST4000XX000", "ASMT109x- Safe") + "TRIM Command:     Available\n", "unknown"),
-        (SCSI + "Host aware zoned block capable\n", "host-aware"),
-        (SCSI + "Device type:          host managed zoned block device\n", "host-managed"),
+        ("TRIM Command:     Available", "drive-managed"),
+        ("Sector Size:      512 bytes logical/physical", "cmr"),
+        ("User Capacity:    320,072,933,376 bytes [8.00 TB]", "unknown"),
+        ("ATA Version is:   8", "cmr"),
+        ("Zoned Device:     Host Aware Zones", "host-aware"),
+        ("Zoned Device:     Device managed zones\r", "drive-managed"),
+        ("\tFARM Log Page 1: Drive Information\n\tRecording Type: SMR", "drive-managed"),
+        ("\tFARM Log Page 1: Drive Information\n\t\tDrive Recording Type: CMR", "cmr"),
+        ("Host aware zoned block capable", "host-aware"),
+        ("Device type:          host managed zoned block device", "host-managed"),
     ],
 )
-def test_each_line_that_smartctl_prints_about_it_counts(body: str, kind: str) -> None:
-    assert judged((HEADER + body).encode()) == kind
+def test_each_line_that_smartctl_prints_about_it_counts(line: str, kind: str) -> None:
+    assert judged(OUTPUT.format(line=line).encode()) == kind
 
 
-def test_the_names_of_old_smartctl_are_read() -> None:
-    scsi = facts_in(b"smartctl version 5.38 [i686-linux]\nDevice: SEAGATE  ST373307LC       Version: 0006\n")
-    assert scsi.model == "SEAGATE  ST373307LC"
-
-
-VERSION = {"smartctl": {"version": [7, 3]}}
-BASE = {**VERSION, "device": {"protocol": "ATA"}, "model_name": "ST4000XX000", "rotation_rate": 5400}
+BASE = {"smartctl": {}, "device": {"protocol": "ATA"}, "model_name": "ST4000XX000", "rotation_rate": 5400}
 
 
 @pytest.mark.parametrize(
@@ -150,13 +136,9 @@ BASE = {**VERSION, "device": {"protocol": "ATA"}, "model_name": "ST4000XX000", "
         ({"scsi_host_aware_zoned_block_capable": True}, "host-aware"),
         ({"device_type": {"name": "host managed zoned block device"}}, "host-managed"),
         ({"seagate_farm_log": {"page_1_drive_information": {"drive_recording_type": "SMR"}}}, "drive-managed"),
-        ({"seagate_farm_log": {"page_1_drive_information": {"drive_recording_type": "CMR"}}}, "cmr"),
         ({"seagate_farm_log": {"page_1_drive_information": {"drive_recording_type": "UNKNOWN"}}}, "unknown"),
-        ({"ata_version": {"string": "ATA/ATAPI-6 T13/1410D revision 0"}}, "cmr"),
         ({"logical_block_size": 512, "physical_block_size": 512}, "cmr"),
-        ({"logical_block_size": 512, "user_capacity": {"blocks": 488397168, "bytes": 250059350016}}, "cmr"),
         ({"logical_block_size": 512, "user_capacity": {"blocks": 15628053168, "bytes": 250059350016}}, "unknown"),
-        ({"rotation_rate": 15000}, "cmr"),
         ({"rotation_rate": None, "device": {"protocol": "NVMe"}, "nvme_number_of_namespaces": 1}, "not-a-hard-disk"),
     ],
 )
@@ -173,7 +155,7 @@ def test_each_key_of_the_json_counts(more: dict[str, object], kind: str) -> None
     ],
 )
 def test_the_names_of_scsi_disks_in_every_version(names: dict[str, str]) -> None:
-    assert facts_in(json.dumps({"smartctl": {"version": [7, 0]}, **names}).encode()).model == "SEAGATE ST4000"
+    assert facts_in(json.dumps({"smartctl": {}, **names}).encode()).model == "SEAGATE ST4000"
 
 
 JSON = st.recursive(
@@ -193,10 +175,3 @@ def test_nonsense_in_known_keys_gives_a_verdict_and_harmless_text(data: dict[str
         facts = facts_in(json.dumps(given_data).encode())
         assert judge_smr(facts).kind
         assert facts.model.isprintable()
-
-
-@given(st.binary(max_size=2000))
-def test_any_bytes_give_a_verdict_and_harmless_text(output: bytes) -> None:
-    facts = facts_in(b"smartctl 7.3\nDevice Model: ST" + output)
-    for piece in judge_smr(facts).evidence:
-        assert piece.text.isprintable()

@@ -21,9 +21,6 @@ from fswizard.model.units import (
 @pytest.mark.parametrize(("text", "size"), [("2G", 2 << 30), ("1.5 t", 3 << 39), ("4096", 4096), ("1kb", 1024)])
 def test_sizes_are_read_as_fio_and_mkfs_read_them(text: str, size: int) -> None:
     assert parse_size(text) == size
-
-
-def test_sizes_of_writes_are_decimal_unless_binary_is_asked_for() -> None:
     assert [parse_size(text, DECIMAL) for text in ("50 GB", "2GiB")] == [50 * 10**9, 2 << 30]
 
 
