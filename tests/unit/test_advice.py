@@ -147,14 +147,9 @@ def test_what_a_choice_costs_is_a_reason() -> None:
           "mkfs.xfs -L data /dev/mapper/data", "# for /etc/crypttab:",
           "data  /dev/disk/by-id/DISK  none  luks,no-read-workqueue,no-write-workqueue,discard",
           "# for /etc/fstab:", "LABEL=data  /mnt/data  xfs  noatime  0  0")),
-        ("md:raid5,chunk=64K+ext4:noatime",
-         ("mdadm --create /dev/md/ARRAY --level=5 --raid-devices=4 --chunk=64K --bitmap=internal "
-          "/dev/disk/by-id/DISK-1 /dev/disk/by-id/DISK-2 /dev/disk/by-id/DISK-3 /dev/disk/by-id/DISK-4",
-          "mkfs.ext4 -E stride=16,stripe_width=48 -m 0 -L data /dev/md/ARRAY",
-          "LABEL=data  /mnt/data  ext4  noatime  0  2")),
     ],
     ids=["placeholders alone", "nothing is formatted where only mount options differ",
-         "a pool needs no line in fstab", "an encrypted volume is opened at each start", "an array of all disks"],
+         "a pool needs no line in fstab", "an encrypted volume is opened at each start"],
 )  # fmt: skip
 def test_the_commands_format_and_mount(fast: str, commands: tuple[str, ...]) -> None:
     assert content.set_up(conclude(run({"ext4": (100.0,) * 4, fast: (200.0,) * 4}))).commands == commands

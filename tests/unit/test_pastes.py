@@ -92,15 +92,7 @@ def test_json_that_is_hidden_is_said_to_be_damaged(how: str) -> None:
     assert "can't be read beyond line" in reading.facts.problem
 
 
-def test_each_of_several_outputs_is_read_and_a_damaged_one_has_its_line() -> None:
-    flat = " ".join(TEXT.partition("=== START OF READ")[0].split())
-    assert kinds(parse_each(f"{flat}\n{flat}".encode())) == ["drive-managed"] * 2
-    paste = f"Hello,\n\n{TEXT}\nand\n{wrapped('> {line}', JSON)}\n"
-    *whole, broken = parse_each(f"{paste}{JSON[: len(JSON) // 2]}".encode())
-    assert kinds(whole) == ["drive-managed", "drive-managed"]
-    assert (broken.unread, broken.line) == (True, paste.count("\n") + 1)
-
-
+FLAT = " ".join(TEXT.partition("=== START OF READ")[0].split())
 BANNER = "smartctl 7.4 2023-08-01 r5530 [x86_64-linux-6.1.0] (local build)\n"
 TITLE = "=== START OF INFORMATION SECTION ===\n"
 FARM = "Seagate Field Access Reliability Metrics log (FARM) (GP Log 0xa6)\n\tFARM Log Page 1: Drive Information\n"
@@ -115,6 +107,7 @@ LOGS = f"=== START OF READ SMART DATA SECTION ===\n{FARM}    Recording Type: SMR
 @pytest.mark.parametrize(
     ("paste", "verdicts"),
     [
+        (f"{FLAT}\n{FLAT}", ["drive-managed", "drive-managed"]),
         (FAILED + FIRST, ["unknown"]),
         (FAILED.replace("sda", "sdb") + FIRST, ["unknown", "unknown"]),
         (HEADER + STRAY, ["drive-managed"]),
