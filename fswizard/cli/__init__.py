@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
-
 from plumbum import cli
 
 from fswizard.cli.command import Command
@@ -35,13 +33,8 @@ class Fswizard(Command):
 
     def main(self, *words: str) -> int:
         if words:
-            near = difflib.get_close_matches(words[0], SUBCOMMANDS, 1)
-            raise UsageError(
-                _("There is no subcommand '{name}'.", name=words[0]),
-                _("Did you mean `{command}`?", command=f"fswizard {near[0]}")
-                if near
-                else _("Available: {names}.", names=", ".join(SUBCOMMANDS)),
-            )
+            text = _("There is no subcommand '{name}'.", name=words[0])
+            raise UsageError(text, _("Available: {names}.", names=", ".join(SUBCOMMANDS)))
         if self.nested_command:
             return 0
         from fswizard.tui import run_wizard

@@ -43,7 +43,7 @@ def parse_candidate(text: str) -> Candidate:
         return _on_array(below[1].lower(), text[below.end() :])
     maker, colon, rest = text.strip().partition(":")
     kind = maker.strip()
-    filesystem = catalogue().get(kind.lower()) or mounted_as(kind.lower())
+    filesystem = mounted_as(kind.lower())
     if filesystem is None:
         raise _no_filesystem(kind)
     tokens = [token.strip() for token in rest.split(",")] if colon else []
@@ -135,7 +135,7 @@ def _no_filesystem(name: str) -> UsageError:
     known = catalogue()
     if not name:
         return UsageError(_("A candidate has no filesystem."), _("Name one of: {names}.", names=", ".join(known)))
-    return UsageError(_("There is no filesystem {name} in the catalogue.", name=safe(name)), hint(name, known))
+    return UsageError(_("There is no filesystem {name} in the catalogue.", name=safe(name)), hint(known))
 
 
 def _not_combined(filesystem: Filesystem, first: str, second: str) -> UsageError:

@@ -14,5 +14,5 @@ def parse_needs(text: str) -> tuple[str, ...]:
     names = tuple(dict.fromkeys(part.strip().lower() for part in text.split(",") if part.strip()))
     for name in names:
         if name not in NEEDS:
-            raise UsageError(_("There is no feature {name}.", name=safe(name)), hint(name, NEEDS))
+            raise UsageError(_("There is no feature {name}.", name=safe(name)), hint(NEEDS))
     return names

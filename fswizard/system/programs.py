@@ -94,9 +94,10 @@ def install_hint(*packages: str) -> str:
     """Sentence that says how to install packages here."""
     names = _names(packages)
     if command := install_command(names):
-        with_rights = root_program() or os.geteuid() == 0
-        text = N_("Install what is missing: {command}")
-        return _(text if with_rights else N_("Install what is missing as root: {command}"), command=shlex.join(command))
+        text = N_("Install what is missing as root: {command}")
+        if command[0] == "sudo" or not os.geteuid():
+            text = N_("Install what is missing: {command}")
+        return _(text, command=shlex.join(command))
     return n_(
         "Install the package {names} with your distribution's package manager.",
         "Install the packages {names} with your distribution's package manager.",
@@ -105,14 +106,6 @@ def install_hint(*packages: str) -> str:
     )
 
 
-def root_program() -> str:
-    """`sudo`, else `su`; empty for root, and if neither is installed."""
-    return next(filter(find, ("sudo", "su")), "") if os.geteuid() else ""
-
-
 def as_root(command: Sequence[str]) -> tuple[str, ...]:
-    """`command` with a prefix that runs it as root."""
-    program = root_program()
-    if program == "su":
-        return ("su", "-", "-c", shlex.join(command))
-    return (*filter(None, [program]), *command)
+    """`command` by sudo, unless this is root already, or sudo is not installed."""
+    return ("sudo", *command) if os.geteuid() and find("sudo") else tuple(command)

@@ -58,17 +58,6 @@ async def to_the_end(work: Awaitable[T]) -> T:
     return task.result()
 
 
-def no_answer(program: str) -> NoAnswer:
-    """The error for a program that hangs on a disk."""
-    return NoAnswer(
-        _("The disk no longer answers: {program} can't be ended while the kernel waits for it.", program=program),
-        _(
-            "The disk or its cable may be failing. Once it answers or is unplugged, `fswizard clean` removes "
-            "what is left."
-        ),
-    )
-
-
 async def finish(argv: Sequence[str], *, cwd: str | None = None, pass_fds: Sequence[int] = ()) -> Finished:
     """Run a program to its end. Raises RunFailed if it takes longer than `LIMIT_S`."""
     return await ended(await commands.start(argv, cwd=cwd, pass_fds=pass_fds), argv[0])
@@ -94,4 +83,10 @@ async def end(process: Process, program: str) -> None:
     try:
         await within(KILL_S, process.kill())
     except asyncio.TimeoutError:
-        raise no_answer(program) from None
+        raise NoAnswer(
+            _("The disk no longer answers: {program} can't be ended while the kernel waits for it.", program=program),
+            _(
+                "The disk or its cable may be failing. Once it answers or is unplugged, `fswizard clean` removes "
+                "what is left."
+            ),
+        ) from None

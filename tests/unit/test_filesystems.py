@@ -115,15 +115,15 @@ def test_needs_are_compared_with_what_a_filesystem_offers() -> None:
     assert parse_candidate("ext4").lacking(needs) == ("checksums",), "metadata only is not enough"
     with pytest.raises(UsageError) as raised:
         parse_needs("checksum")
-    assert raised.value.hint.startswith("Did you mean checksums? Known: checksums, snapshots,")
+    assert "checksums, snapshots," in raised.value.hint
 
 
 @pytest.mark.parametrize(
     ("typed", "message", "hint"),
     [
-        ("btfs", "There is no filesystem btfs in the catalogue.", "Did you mean btrfs?"),
+        ("btfs", "There is no filesystem btfs in the catalogue.", "ext4, xfs, btrfs"),
         ("", "No candidates named.", "ext4; xfs:noatime"),
-        ("ext4:noatim", "ext4 has no option noatim.", "Did you mean noatime?"),
+        ("ext4:noatim", "ext4 has no option noatim.", "noatime"),
         ("btrfs:compress=zstd:99", "btrfs has no option compress=zstd:99.", "compress=zstd:1"),
         ("ext4:noatime; ext4:noatime", "The candidate ext4:noatime was named twice.", "once"),
         ("ext4:x\x1b[31m", "ext4 has no option x\\x1b[31m.", "Known:"),
