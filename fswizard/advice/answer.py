@@ -19,7 +19,6 @@ WARNINGS = (
     "busy-machine",
     CACHE,
     "fits-in-memory",
-    "changed-meanwhile",
     "figures-left-out",
     "uneven-noise",
     "on-battery",

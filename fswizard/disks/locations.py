@@ -23,7 +23,6 @@ from fswizard.model.units import size_text
 from fswizard.results import state_directory
 from fswizard.system import host, mounts
 from fswizard.system.files import home_directory
-from fswizard.system.mounts import Mount
 
 MARGIN_BYTES = 512 << 20
 MARGIN_SHARE = 0.02
@@ -161,18 +160,8 @@ def require_scratch_space(brought_bytes: int) -> None:
 
 def filesystem_type(directory: str) -> str:
     """Kernel name of the filesystem type of `directory`; empty if unknown."""
-    mount = _mount_at(directory)
+    mount = mounts.mount_of(os.path.realpath(directory), mounts.current())
     return safe(mount.kind) if mount else ""
-
-
-def filesystem_number(directory: str) -> str:
-    """Number (`major:minor`) of the filesystem of `directory`, the same for its subvolumes; empty if unknown."""
-    mount = _mount_at(directory)
-    return mount.device if mount else ""
-
-
-def _mount_at(directory: str) -> Mount | None:
-    return mounts.mount_of(os.path.realpath(directory), mounts.current())
 
 
 def filesystem_name(directory: str) -> str:

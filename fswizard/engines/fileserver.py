@@ -51,7 +51,6 @@ class FileServerJob(Engine):
         PREALLOCATION_TIME,
     )
     counts = N_("operations")
-    built_in = True
     threads: Annotated[int, within(1, 256)]
     files: Annotated[int, within(5, 10_000_000)]
     mean_file_bytes: Annotated[int, within(1, GIB)]

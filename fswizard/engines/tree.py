@@ -83,10 +83,6 @@ class TreeJob(TreeEngine):
         return self.does.strain or ("stream" if self._large else "small-files")
 
     @property
-    def built_in(self) -> bool:
-        return self.operation == "install" or any(work.times_itself for work in self._planned.works)
-
-    @property
     def writes(self) -> bool:
         return self.does.writes
 

@@ -130,11 +130,8 @@ def _made_bytes(filesystem: Filesystem, size_bytes: int) -> int:
 # A whole run.
 
 
-def estimate(plan: Plan, *, ceiling_s: float) -> Plan:
-    """The plan with the durations and bytes expected on a disk of its kind.
-
-    `ceiling_s` is the time for measuring the speed of workloads in memory.
-    """
+def estimate(plan: Plan) -> Plan:
+    """The plan with the durations and bytes expected on a disk of its kind."""
     pace, target, aged = pace_of(plan.drive), plan.target, len(plan.aged)
     recipe = replace(plan.recipe, workloads=tuple(_expected(workload, pace) for workload in plan.recipe.workloads))
     made, written = list[int](), list[float]()
@@ -152,7 +149,7 @@ def estimate(plan: Plan, *, ceiling_s: float) -> Plan:
     if target.kind != "directory" and runs_bare(plan):
         trial_bytes += BARE_SHARE * recipe.trial_bytes
         trial_s *= 1 + BARE_SHARE
-    preparation_s = 1.0 + ceiling_s + aged * ageing_s(plan)
+    preparation_s = 1.0 + aged * ageing_s(plan)
     preparation_s += sum(workload.seconds for workload in recipe.workloads if workload.box_s)  # to find the amounts
     filled_bytes = target.filled_bytes + 3 * aged * target.size_bytes
     looks = plan.first_look is not None

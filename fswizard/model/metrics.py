@@ -70,10 +70,6 @@ SHARE_DONE = Metric("share_done", "1", "higher")
 FIRST_LOOK_RATE = Metric("first_look_rate", "B/s", "higher")
 """Rate of a candidate in the first look before the rounds, until the data were on the disk. Never part of the result.
 """
-RATE_IN_MEMORY = Metric("rate_in_memory", "1/s", "higher")
-"""Rate of a built-in workload without the limits of a disk."""
-BUILT_IN_RATES = (OPERATION_RATE, FILE_RATE)
-"""Metrics that are compared with it."""
 
 LATENCIES = (MEDIAN_LATENCY, P99_LATENCY, WORST_LATENCY)
 SYNCS = (SYNC_MEDIAN, SYNC_P99, SYNC_P999)

@@ -180,11 +180,6 @@ class Job:
         """
         return self
 
-    @property
-    def built_in(self) -> bool:
-        """Whether this program itself does the work, so that its speed may be the limit."""
-        return False
-
 
 CUT = 4
 """Maximum duration of a workload, as a multiple of its time box."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 
 from fswizard import recipes
@@ -31,24 +30,21 @@ def checked(plan: Plan) -> Plan:
     recipes.check(plan.recipe)
     check_limits((plan.minimum_rounds, plan.maximum_rounds), plan.memory_limit_bytes)
     require_plausible(plan.target, plan.recipe)
-    plan = replace(plan, candidates=_known(plan.candidates, plan))
+    known = []
+    if plan.target.kind == "directory":
+        located = located_candidates([candidate.directory for candidate in plan.candidates])
+        known = [replace(now, name=then.name) for now, then in zip(located, plan.candidates)]
+    else:
+        for then in plan.candidates:
+            candidate = parse_candidate(then.name).on(len(plan.target.members))
+            if candidate.name != then.name:
+                text = _("'{name}' isn't the name of a candidate.", name=safe(then.name))
+                raise UsageError(text, _("Start a new run."))
+            check_space(candidate, plan.target, plan.recipe)
+            known.append(candidate)
+    plan = replace(plan, candidates=tuple(known))
     require_ageing(plan)
     return plan
-
-
-def _known(candidates: Sequence[Candidate], plan: Plan) -> tuple[Candidate, ...]:
-    """Directories with their current filesystems, and other candidates as parsed from their names."""
-    if plan.target.kind == "directory":
-        located = located_candidates([candidate.directory for candidate in candidates])
-        return tuple(replace(now, name=then.name) for now, then in zip(located, candidates))
-    known = []
-    for then in candidates:
-        candidate = parse_candidate(then.name).on(len(plan.target.members))
-        if candidate.name != then.name:
-            raise UsageError(_("'{name}' isn't the name of a candidate.", name=safe(then.name)), _("Start a new run."))
-        check_space(candidate, plan.target, plan.recipe)
-        known.append(candidate)
-    return tuple(known)
 
 
 def check_limits(rounds: tuple[int, int], memory_limit_bytes: int | None) -> None:

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from fswizard.disks.locations import filesystem_number
-from fswizard.drives import drive_of, persistent_cache_bytes
+from fswizard.drives import persistent_cache_bytes
 from fswizard.filesystems import availability
 from fswizard.language import _, joined
 from fswizard.model.estimates import room
-from fswizard.model.layout import MD
 from fswizard.model.plan import AGED_PERCENT, Plan
 from fswizard.model.recipe import CUT, Workload
-from fswizard.model.result import Doubt, Environment
+from fswizard.model.result import Doubt
 from fswizard.model.units import binary_text, size_text
 from fswizard.system import host, programs
 
@@ -30,17 +28,7 @@ def before(plan: Plan) -> Iterator[Doubt]:
             filesystem=below or _("another filesystem"),
         )
         yield Doubt(f"image-on-{below or 'unknown'}", text)
-    if plan.target.kind == "directory":
-        directories = [candidate.directory for candidate in plan.candidates]
-        filesystems = {filesystem_number(directory) for directory in directories}
-        disks = {drive.name if (drive := drive_of(directory)) else "" for directory in directories}
-        if len(disks) > 1 or len(filesystems) < len(directories):
-            text = _(
-                "Not every location is a filesystem of its own on the same disk, so a difference may come from the "
-                "disks, or from chance."
-            )
-            yield Doubt("different-disks", text)
-    else:
+    if plan.target.kind != "directory":
         yield from _of_new_filesystems(plan)
     if plan.left_out:
         yield Doubt("not-compared", _("Not compared: {left_out}", left_out=left_out_text(plan)))
@@ -77,12 +65,6 @@ def _of_new_filesystems(plan: Plan) -> Iterator[Doubt]:
             "al., FAST'17): measure again with --aged, or with the recipe fill."
         )
         yield Doubt("fresh-only", text)
-    if any(candidate.array and candidate.array.layout.maker == MD for candidate in plan.candidates):
-        text = _(
-            "Arrays were measured as they are after their initial sync, which takes hours on large disks: "
-            "until it ends, yours will be slower."
-        )
-        yield Doubt("not-synchronised", text)
     many_files = not all(workload.job.direct for workload in plan.recipe.workloads)
     for candidate in plan.candidates:
         filesystem, space_bytes = candidate.filesystem, plan.target.room_bytes(candidate.array)
@@ -152,18 +134,3 @@ def ended_early(workload: Workload, candidate: str) -> Doubt:
         test=_(workload.title),
     )
     return Doubt("ended-early", text)
-
-
-def since(earlier: Environment, now: Environment) -> Doubt | None:
-    """Doubt about changes between the parts of an interrupted run; None without any."""
-    changed = [_("the kernel")] if earlier.kernel != now.kernel else []
-    shared = sorted(earlier.tools.keys() & now.tools.keys())
-    changed += [name for name in shared if earlier.tools[name] != now.tools[name]]
-    if not changed:
-        return None
-    text = _(
-        "While the run was interrupted, {changed} changed, so the figures mix both states: run it again "
-        "for those of today.",
-        changed=joined(changed, ", "),
-    )
-    return Doubt("changed-meanwhile", text)

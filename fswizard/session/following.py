@@ -14,15 +14,13 @@ from fswizard.model.result_file import UNREADABLE
 from fswizard.model.text import safe
 from fswizard.results import event_in, is_being_written, load
 from fswizard.session.ongoing_runs import begun, give_order
-from fswizard.system import clock, host
+from fswizard.system import clock
 from fswizard.system.files import without_waiting
 
 POLL_S = 0.1
 """Interval of polling the log."""
 QUIET_POLLS = 10
 """Number of polls without news after which to check whether the run is alive."""
-LEAST_FREE_BYTES = 1 << 16
-"""With less free space, a run may have been unable to write its final event."""
 PROGRESS = b'{"type":"StepProgressed",'
 TEXT = b',"text":'
 """Key of progress with a new text, which later progress does not replace."""
@@ -72,10 +70,8 @@ class FollowedRun:
             if alive:
                 await clock.pause(POLL_S)
         if not isinstance(last, RunEnded):
-            text, hint = _("The run was killed."), _("`fswizard clean` removes what it left; then you can resume it.")
-            if host.this.space(self.path.parent).free_bytes < LEAST_FREE_BYTES:
-                text = _("The run ended, as its result file could not be written any more: its disk is full.")
-                hint = _("Free some space there, then run `fswizard clean`; the figures so far are kept.")
+            text = _("The run was killed, or could not write its result file as the disk is full.")
+            hint = _("`fswizard clean` removes what it left; then you can resume it.")
             yield RunEnded(last.at_s, "killed", text, hint=hint)
 
     def _read(self) -> bytes:

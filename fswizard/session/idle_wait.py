@@ -22,6 +22,8 @@ BUSY_SHARE = 0.05
 than this share of the time."""
 LEAST_BYTES_PER_S = 100e3
 """Minimum rate of a program that is reported as using the disk."""
+KERNEL_THREADS = 2
+"""PID of kthreadd, their parent."""
 WINDOW_S = 0.25
 """Duration of one observation."""
 LONGEST_WAIT_S = 60.0
@@ -93,15 +95,12 @@ class IdleWait:
 def busiest_process(before: Mapping[int, Load], now: Mapping[int, Load], passed_s: float, *, disk: bool) -> str:
     """Description of the program that used a disk, or else the processors, most between two observations.
 
-    Neither processes of this program nor kernel threads, which may work for it, are considered.
+    Neither this process nor kernel threads, which may work for it, are considered.
     """
     own_pid = int(os.readlink("/proc/self"))
     used = [Load("", 0)]
     for number, load in now.items():
-        line = [number]  # a process, its parent, and so on
-        while line[-1] in now:
-            line.append(now[line[-1]].parent)
-        if own_pid not in line and 2 not in line[:2]:
+        if number not in (own_pid, KERNEL_THREADS) and load.parent != KERNEL_THREADS:
             used.append(load.since(before.get(number)))
     most = max(used, key=lambda load: load.read_bytes + load.written_bytes)
     bytes_per_s = (most.read_bytes + most.written_bytes) / passed_s
@@ -118,8 +117,8 @@ class Clocks:
 
     def __enter__(self) -> Clocks:
         self._began_s = self._read_s()
-        self._stopped = False
-        asyncio.get_running_loop().add_signal_handler(signal.SIGCONT, self._go_on)
+        self._stopped = asyncio.Event()
+        asyncio.get_running_loop().add_signal_handler(signal.SIGCONT, self._stopped.set)
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -130,14 +129,11 @@ class Clocks:
         running_s, asleep_s, wall_s = (now - then for now, then in zip(self._read_s(), self._began_s))
         if asleep_s - running_s > STANDSTILL_S:
             return not_counted("suspended", _("The machine slept during a round"))
-        if self._stopped:
+        if self._stopped.is_set():
             return not_counted("stopped", _("fswizard was stopped during a round (Ctrl-Z, SIGSTOP)"))
         if abs(wall_s - asleep_s) > JUMP_S:
             return not_counted("clock-jump", _("The clock was set during a round"))
         return None
-
-    def _go_on(self) -> None:
-        self._stopped = True
 
     @staticmethod
     def _read_s() -> tuple[float, float, float]:

@@ -10,7 +10,7 @@ from fswizard.model.plan import Plan, Trial
 
 
 def trial_order(
-    plan: Plan, number: int, survivors: Collection[str], earlier: Sequence[Trial] = (), last: str = ""
+    plan: Plan, number: int, survivors: Collection[str], earlier: Sequence[Trial], last: str
 ) -> tuple[Trial, ...]:
     """The trials of round `number`: every survivor once, in random order.
 

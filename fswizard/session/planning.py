@@ -31,7 +31,6 @@ from fswizard.model.plan import AGED_TIMES, MAXIMUM_ROUNDS, MINIMUM_ROUNDS, Left
 from fswizard.model.recipe import PlannedCommand, Recipe
 from fswizard.model.text import safe
 from fswizard.model.units import size_text
-from fswizard.session import harness_ceiling
 from fswizard.session.checked import check_limits, check_space, require_ageing
 from fswizard.system import host, programs
 from fswizard.system.commands import find
@@ -103,7 +102,7 @@ def make_plan(choices: Choices) -> Plan:
     )
     require_ageing(plan)
     require_programs(_work(recipe), packages=[each.package for each in left_out])
-    plan = within_budget(estimated(plan), choices.write_budget_bytes)
+    plan = within_budget(estimate(plan), choices.write_budget_bytes)
     return with_commands(replace(plan, by_udisks=target.kind == "image" and not why_root(plan.candidates)))
 
 
@@ -112,11 +111,6 @@ def with_commands(plan: Plan) -> Plan:
     age = planned_age(plan.churn_bytes, free_when_aged_bytes(plan.recipe)) if plan.aged else None
     commands = planned_commands(plan.target, plan.candidates, _work(plan.recipe), age, plan.by_udisks)
     return replace(plan, commands=commands)
-
-
-def estimated(plan: Plan) -> Plan:
-    """The plan with the durations and bytes expected on a disk of its kind and this machine."""
-    return estimate(plan, ceiling_s=harness_ceiling.expected_s(plan.recipe))
 
 
 def all_aged(candidates: Iterable[Candidate]) -> tuple[Candidate, ...]:

@@ -81,20 +81,14 @@ def take_up(path: Path, *, time_limit_s: float | None = None, write_budget_bytes
                 raise UsageError(text, _("Start a new run."))
             require_available(now, available(now))
     require_programs(plan.commands)
-    require_udisks(plan)
-    plan = replace(as_before(plan, earlier), looks_first=False)  # what a trial takes is known by now
-    plan = with_limits(plan, earlier, time_limit_s, write_budget_bytes)
-    return Resumption(path, plan, earlier)
-
-
-def require_udisks(plan: Plan) -> None:
-    """Raises Missing if the run used udisks2, which is no longer available: as root, candidates are created and
-    mounted differently."""
-    if plan.by_udisks and (reason := why_root(plan.candidates)):
+    if plan.by_udisks and (reason := why_root(plan.candidates)):  # root would make and mount them differently
         raise Missing(
             _("This run's scratch image was mounted by udisks2, which can't be had here: {reason}.", reason=reason),
             _("Resume it where it was started, or start a new run."),
         )
+    plan = replace(as_before(plan, earlier), looks_first=False)  # what a trial takes is known by now
+    plan = with_limits(plan, earlier, time_limit_s, write_budget_bytes)
+    return Resumption(path, plan, earlier)
 
 
 def why_not(path: Path) -> str:

@@ -31,7 +31,6 @@ from fswizard.progress.emitter import BEFORE_ROUNDS, Emitter
 from fswizard.results import ResultWriter
 from fswizard.session import doubts, resuming
 from fswizard.session.amounts import choose_amounts, take_look
-from fswizard.session.harness_ceiling import measure_limits
 from fswizard.session.idle_wait import LONGEST_WAIT_S, Clocks, IdleWait, disturbed_by
 from fswizard.session.ongoing_runs import entered
 from fswizard.session.order import trial_order
@@ -56,14 +55,8 @@ WHY_STOPPED = {
 class Session:
     """One run of a plan. Iterate `events()`; leaving the loop undoes everything."""
 
-    def __init__(
-        self, plan: Plan, path: Path, *, idle_wait_s: float | None = None, earlier: Result | None = None
-    ) -> None:
-        """`path` is the result file. It must not exist yet, unless this run resumes `earlier`, the run in that file.
-
-        `idle_wait_s`: maximum time to wait for a busy machine in the whole run; by default a minute or a tenth of
-        its time.
-        """
+    def __init__(self, plan: Plan, path: Path, *, earlier: Result | None = None) -> None:
+        """`path` is the result file. It must not exist yet, unless this run resumes `earlier`, the run in that file."""
         self.plan = plan
         self.path = path
         self.earlier = earlier
@@ -74,8 +67,7 @@ class Session:
         """All measured values so far."""
         self._before_bytes = self.result.counted_bytes
         self._emitter = Emitter(self._emit, [doubt.code for doubt in self.result.doubts], self.result.elapsed_s)
-        limit_s = min(LONGEST_WAIT_S, plan.time_limit_s / 10) if idle_wait_s is None else idle_wait_s
-        self._idle = IdleWait(plan.drive, self._emitter, limit_s)
+        self._idle = IdleWait(plan.drive, self._emitter, min(LONGEST_WAIT_S, plan.time_limit_s / 10))
         self._queue: asyncio.Queue[Event | None] = asyncio.Queue()
         self._writer: ResultWriter | None = None
         self._main: asyncio.Task[None] | None = None
@@ -162,8 +154,6 @@ class Session:
         for doubt in doubts.before(plan):
             emitter.doubt(doubt)
         undo.callback(self._tidy_up, journal)
-        if self.earlier is None:
-            await measure_limits(plan, emitter, journal)
         prepared: PreparedTarget
         if plan.target.kind == "directory":
             prepared = await undo.enter_async_context(open_directories(plan, emitter, journal))
@@ -191,8 +181,6 @@ class Session:
     async def _rounds(self, prepared: PreparedTarget) -> tuple[Outcome, str]:
         """Run rounds until the run ends; returns its outcome and the reason."""
         if self.earlier is not None:
-            if doubt := doubts.since(self.earlier.environment, self._environment):
-                self._emitter.doubt(doubt)
             # The second half of an interrupted round would be measured on a machine in a different state: warmer,
             # emptier, or with another kernel.
             for number in resuming.interrupted_rounds(self.earlier):

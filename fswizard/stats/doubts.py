@@ -7,18 +7,15 @@ from collections.abc import Iterator, Sequence
 
 from fswizard.language import N_, _, listing, number
 from fswizard.model.analysis import Analysis, Summary
-from fswizard.model.metrics import BUILT_IN_RATES, LATE_RATE, RATE_IN_MEMORY
+from fswizard.model.metrics import LATE_RATE
 from fswizard.model.plan import INTERVAL_ROUNDS
 from fswizard.model.result import Doubt, Result
 from fswizard.model.units import share_text
 from fswizard.stats.intervals import LEAST_DEVIATION, variance
 from fswizard.stats.table import ALL, Table, score, tables_of
 
-BUILT_IN_NAMES = frozenset(metric.name for metric in BUILT_IN_RATES)
 MOST_LEFT = 0.7
 """Remaining share of the initial rate, below which a cache filled up."""
-MOST_REACHED = 0.5
-"""Share of its speed in memory, above which a workload is limited by the processor."""
 UNEVEN = 5.0
 """Ratio of noise from which on a candidate makes intervals miss in clearly more than 7 % of runs."""
 UNEVEN_FROM = 3
@@ -42,10 +39,8 @@ def doubts(result: Result, analysis: Analysis, summaries: Sequence[Summary]) -> 
         )
         yield Doubt("uneven-noise", _(text, candidate=titles[name], times=number(f"{times:.0f}")))
 
-    # A limit other than the filesystem: a full cache in the disk, or the processor.
     tests = {workload.name: _(workload.title) for workload in result.plan.recipe.workloads}
-    known = [summary for summary in summaries if summary.workload in tests]
-    late = [summary for summary in known if summary.metric == LATE_RATE.name]
+    late = [summary for summary in summaries if summary.workload in tests and summary.metric == LATE_RATE.name]
     slowest = min(late, key=lambda summary: summary.median, default=None)
     if slowest and slowest.median < MOST_LEFT:
         text = N_(
@@ -54,20 +49,6 @@ def doubts(result: Result, analysis: Analysis, summaries: Sequence[Summary]) -> 
         )
         test, percent = tests[slowest.workload], share_text(1 - slowest.median)
         yield Doubt("cache-exhausted", _(text, candidate=slowest.candidate, percent=percent, test=test))
-    in_memory = {s.workload: s.value for s in result.samples if s.metric == RATE_IN_MEMORY.name and s.value > 0}
-    fastest, reached = None, MOST_REACHED
-    for summary in known:
-        if summary.metric in BUILT_IN_NAMES and summary.workload in in_memory:
-            share = summary.median / in_memory[summary.workload]
-            if share > reached:
-                fastest, reached = summary, share
-    if fastest:
-        text = N_(
-            "{candidate} did “{test}” at {percent} of its speed in memory: the processor was the limit and hides "
-            "differences between filesystems, so give this workload weight 0, or measure with larger files."
-        )
-        test, percent = tests[fastest.workload], share_text(reached)
-        yield Doubt("harness-limited", _(text, candidate=fastest.candidate, test=test, percent=percent))
 
     incomplete = set()
     measured = any(tables.scores.values())
@@ -76,7 +57,7 @@ def doubts(result: Result, analysis: Analysis, summaries: Sequence[Summary]) -> 
             incomplete.add(workload.name)
     for sample in result.samples:
         counts = sample.primary and sample.candidate and sample.round not in result.discarded_rounds
-        if counts and sample.status == "ok" and score(sample) is None:
+        if counts and score(sample) is None:
             incomplete.add(sample.workload)
     if incomplete:
         missing = [title for name, title in tests.items() if name in incomplete]

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from fswizard.errors import UsageError
 from fswizard.language import _
+from fswizard.model.estimates import estimate
 from fswizard.model.plan import Member, Plan, Target
 from fswizard.model.recipe import Recipe
 from fswizard.tui.choices import WizardChoices
@@ -18,7 +19,7 @@ def draft(choices: WizardChoices) -> Plan:
     """
     from fswizard.disks.choice import drive_under
     from fswizard.filesystems import parse_candidate
-    from fswizard.session import all_aged, estimated, within_budget
+    from fswizard.session import all_aged, within_budget
 
     recipe = _recipe(choices)
     paths = choices.devices or (choices.directory,)
@@ -33,7 +34,7 @@ def draft(choices: WizardChoices) -> Plan:
         choices.written_drive or drive_under(target),
         time_limit_s=choices.budget_s,
     )
-    return within_budget(estimated(plan))
+    return within_budget(estimate(plan))
 
 
 def make_plan(choices: WizardChoices) -> Plan:

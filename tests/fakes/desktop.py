@@ -24,7 +24,7 @@ from fswizard.drives import drive_of, inventory, smartctl
 from fswizard.drives.devices import find_device
 from fswizard.errors import Missing
 from fswizard.model.drive import Drive, Partition
-from fswizard.session import doubts, planning
+from fswizard.session import planning
 from fswizard.system import commands, host, mounts
 from fswizard.system.block_device import Tree
 from fswizard.system.host import Space
@@ -107,7 +107,7 @@ def at_the_desktop() -> Iterator[None]:
         "mounts": SimpleNamespace(current=lambda: mounts.current(recorded), mount_of=mounts.mount_of),
     }
     with use(_Host(root=recorded.root)), pytest.MonkeyPatch.context() as patch:
-        for room in (doubts, locations, choice):
+        for room in (locations, choice):
             for name, function in here.items():
                 if hasattr(room, name):
                     patch.setattr(room, name, function)

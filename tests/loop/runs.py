@@ -47,7 +47,7 @@ def short_plan(
 
 def session_in(directory: Path, plan: Plan) -> Session:
     """Its file is `result.jsonl` there."""
-    return Session(plan, directory / "result.jsonl", idle_wait_s=0)
+    return Session(plan, directory / "result.jsonl")
 
 
 def short_session(directory: Path, candidates: str, recipe: Recipe = TINY, rounds: int = 1, **fields: Any) -> Session:

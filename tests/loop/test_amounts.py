@@ -42,7 +42,7 @@ async def test_all_candidates_do_what_fits_into_the_boxes_of_the_baseline_also_a
     assert len(after) == 2
     assert all(copied in argv[-1] for argv in after), "as much on ext4 as on ext2"
     more = replace(result.plan, minimum_rounds=2, maximum_rounds=2)
-    resumed = await watch(Session(more, path, idle_wait_s=0, earlier=result))
+    resumed = await watch(Session(more, path, earlier=result))
     assert not [event for event in resumed if isinstance(event, AmountsChosen)]
     again = results.load(path)
     assert again.finished_rounds == 2

@@ -53,7 +53,7 @@ async def test_a_run_ends_before_it_exceeds_its_write_budget_and_is_resumed_with
         take_up(path, write_budget_bytes=1e6)
     more = take_up(path)
     assert more.plan.write_budget_bytes == plan.write_budget_bytes, "as much again"
-    resumed = await result_of(Session(more.plan, path, idle_wait_s=0, earlier=more.earlier))
+    resumed = await result_of(Session(more.plan, path, earlier=more.earlier))
     assert (resumed.outcome, resumed.finished_rounds) == ("budget-used", 2)
 
 

@@ -22,7 +22,7 @@ from fswizard.session.ongoing_runs import entered, give_order
 from fswizard.system.files import state_directory
 from fswizard.system.host import Host
 from tests.builders import make_result, write_result
-from tests.fakes.host import ModelHost, use
+from tests.fakes.host import ModelHost
 from tests.loop.machine_state import names_in
 from tests.loop.runs import COPIES, short_plan, watch
 
@@ -91,19 +91,8 @@ async def test_a_run_is_stopped_by_anybody_and_goes_on_where_nobody_follows(tmp_
     assert names_in(tmp_path) == ["result.jsonl"]
 
 
-async def test_a_run_whose_result_file_had_no_room_for_its_end_says_so(tmp_path: Path) -> None:
-    path = tmp_path / "result.jsonl"
-    write_result(path, make_result())
-    *lines, _end = path.read_bytes().splitlines(keepends=True)
-    path.write_bytes(b"".join(lines))
-    with use(ModelHost(free_bytes=0)):
-        *_, last = await followed(FollowedRun(path))
-    assert isinstance(last, RunEnded) and last.outcome == "killed"
-    assert "disk is full" in last.text
-
-
 async def test_nonsense_is_no_order(tmp_path: Path) -> None:
-    session = Session(plan_in(tmp_path, 1), tmp_path / "result.jsonl", idle_wait_s=0)
+    session = Session(plan_in(tmp_path, 1), tmp_path / "result.jsonl")
 
     def at(event: Event) -> None:
         if isinstance(event, RunStarted):

@@ -70,7 +70,7 @@ def taken_up(path: Path) -> Session:
 
 
 def session_of(found: Resumption) -> Session:
-    return Session(found.plan, found.path, idle_wait_s=0, earlier=found.earlier)
+    return Session(found.plan, found.path, earlier=found.earlier)
 
 
 def measured_in(number: int, count: int = 1) -> Callable[[Event], bool]:
@@ -146,13 +146,12 @@ async def test_rounds_that_were_whole_are_kept_and_who_failed_in_one_stays_out(t
     assert [name for number, name in cells(result) if number == 2] == ["ext2", "ext4"]
 
 
-def test_the_time_limit_is_the_same_again_or_is_given_also_after_a_resumed_run_was_killed(path: Path) -> None:
+def test_the_time_limit_is_the_same_again_also_after_a_resumed_run_was_killed(path: Path) -> None:
     lines = path.read_text().splitlines()
     ending = next(n for n, line in enumerate(lines) if '"RunEnded"' in line)
     path.write_text("\n".join([*lines[: ending + 1], lines[1]]) + "\n")
     assert results.load(path).outcome == "killed"
     assert resuming.take_up(path).plan.time_limit_s == 3600
-    assert resuming.take_up(path, time_limit_s=42).plan.time_limit_s == 42
 
 
 async def test_a_run_that_goes_on_cannot_be_resumed_and_two_cannot_share_a_file(path: Path) -> None:

@@ -9,7 +9,6 @@ import pytest
 
 from fswizard.disks import choice
 from fswizard.filesystems import Availability
-from fswizard.session import doubts
 from fswizard.system import clock
 from tests.builders import make_drive
 from tests.fakes.clock import SimulatedClock
@@ -21,8 +20,7 @@ def _roomy_machine() -> Iterator[None]:
     """Every directory lies on the same hard disk, with all facts from the kernel."""
     disk = make_drive(name="sdmodel")
     with use(ModelHost()), pytest.MonkeyPatch.context() as patch:
-        for room in (doubts, choice):
-            patch.setattr(room, "drive_of", lambda _: disk)
+        patch.setattr(choice, "drive_of", lambda _: disk)
         patch.setattr(choice, "details", lambda drive, **_: drive)
         yield
 

@@ -108,7 +108,7 @@ def test_work_seconds_and_writes_follow_from_the_amounts() -> None:
 def test_estimates_follow_from_the_first_rates() -> None:
     made = make_plan(("ext4", "xfs"), (replace(WORKLOADS[0], box_s=0.0, seconds=1.0),), drive=make_drive(kind="ssd"))
     target = replace(made.target, size_bytes=4 << 30)
-    usual = estimate(replace(made, target=target, time_limit_s=0.0), ceiling_s=0.0)
+    usual = estimate(replace(made, target=target, time_limit_s=0.0))
     assert usual.first_look is not None
     rate = usual.first_look.job.cost.measure_bytes / usual.first_look.job.cost.measure_s
     slower = looked_at(usual, [rate / 4, rate / 4])

@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
 from fswizard.disks import exact_commands as commands
 from fswizard.disks import way
-from fswizard.errors import Missing
 from fswizard.filesystems import parse_candidate, parse_candidates
 from fswizard.model.plan import Target
-from fswizard.session import resuming
-from tests.builders import make_plan
 
 IMAGE = Target("image", "/home/you", 1 << 30)
 
@@ -49,12 +44,3 @@ def test_the_user_owns_what_is_made() -> None:
     ext4, f2fs = (commands.mkfs(parse_candidate(name), 1000, 1001, "") for name in ("ext4:inode-ratio=64k", "f2fs"))
     assert ext4.count("-E") == 1 and "root_owner=1000:1001" in " ".join(ext4)
     assert f2fs[-2:] == ("-R", "1000:1001")
-
-
-def test_a_run_by_udisks2_is_not_resumed_where_it_serves_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
-    plan = replace(make_plan(), target=IMAGE, by_udisks=True)
-    resuming.require_udisks(plan)
-    monkeypatch.setattr(way, "why_no_udisks", lambda: "no D-Bus")
-    resuming.require_udisks(replace(plan, by_udisks=False))
-    with pytest.raises(Missing, match="no D-Bus"):
-        resuming.require_udisks(plan)

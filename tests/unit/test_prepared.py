@@ -18,19 +18,13 @@ from fswizard.disks.image import (
     PreparedImage,
     _leave_wiped,
 )
-from fswizard.disks.journal import Journal, leftovers
-from fswizard.engines.fileserver import FileServerJob
-from fswizard.engines.tree import TreeJob
 from fswizard.errors import Refused, RunFailed
-from fswizard.model.events import DoubtRaised, Event, SampleTaken
+from fswizard.model.events import DoubtRaised, Event
 from fswizard.model.filesystem import Candidate
-from fswizard.model.metrics import DURATION, OPERATION_RATE
-from fswizard.model.recipe import Workload
 from fswizard.progress.emitter import Emitter
-from fswizard.session import harness_ceiling
 from fswizard.system import clock
 from fswizard.system.process import Finished
-from tests.builders import make_plan, make_workload
+from tests.builders import make_plan
 from tests.fakes.clock import SimulatedClock
 
 PLAN = make_plan(("zfs", "xfs"))
@@ -145,43 +139,3 @@ async def blamed(there: PreparedImage) -> str:
 )
 async def test_a_device_that_cannot_be_written_is_blamed(tmp_path: Path, wiping: Exception | None, said: str) -> None:
     assert await blamed(prepared(StuckDisk(wiping=wiping), tmp_path)) == said
-
-
-# How fast our own workloads are in memory
-
-
-SERVER = make_workload("server", OPERATION_RATE, engine="fileserver", job=FileServerJob(2, 20_000, 8192, 1024, 60.0))
-INSTALL = make_workload("install", DURATION, engine="tree", job=TreeJob("install", "small-files", 9000, 40 << 20))
-COPY = make_workload("copy", DURATION, engine="tree", job=TreeJob("copy", "small-files", 9000, 40 << 20))
-
-
-@pytest.fixture
-def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Stands for the memory: not every machine lets tests have some."""
-    monkeypatch.setattr(harness_ceiling, "MEMORY", tmp_path)
-    monkeypatch.setattr(harness_ceiling, "filesystem_type", lambda _: "tmpfs")
-    monkeypatch.setattr(harness_ceiling, "SECONDS", 0.2)
-    return tmp_path
-
-
-async def measured(*workloads: Workload) -> list[SampleTaken]:
-    plan = make_plan(workloads=workloads)
-    told, journal = list[Event](), Journal(None)
-    await harness_ceiling.measure_limits(plan, Emitter(told.append), journal)
-    journal.close()
-    return [event for event in told if isinstance(event, SampleTaken)]
-
-
-async def test_what_this_program_does_itself_is_measured_in_memory_where_that_suffices(
-    place: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    samples = [event.sample for event in await measured(SERVER, INSTALL, COPY)]
-    assert [(s.workload, s.metric, s.round, s.candidate) for s in samples] == [
-        ("server", "rate_in_memory", 0, ""), ("install", "rate_in_memory", 0, ""),
-    ]  # fmt: skip
-    assert all(sample.value > 1 for sample in samples)
-    assert list(place.iterdir()) == [] and leftovers() == ()
-    monkeypatch.setattr(harness_ceiling, "LARGEST_BYTES", 1000)
-    assert await measured(SERVER, INSTALL) == []
-    monkeypatch.setattr(harness_ceiling, "filesystem_type", lambda _: "ext4")
-    assert harness_ceiling.expected_s(make_plan(workloads=[SERVER]).recipe) == 0

@@ -12,7 +12,7 @@ from fswizard.engines.overflow import OverflowJob
 from fswizard.engines.tree import TreeJob
 from fswizard.filesystems import parse_candidates
 from fswizard.model.metrics import DURATION
-from fswizard.model.plan import Member, Plan, Target
+from fswizard.model.plan import Plan, Target
 from fswizard.model.recipe import Workload
 from fswizard.session import doubts
 from tests.builders import make_drive, make_plan, make_workload
@@ -21,6 +21,7 @@ from tests.fakes.host import ModelHost, use
 DIRECT = make_workload("write")
 OVERFLOW = make_workload("overflow", engine="overflow", job=OverflowJob(64 << 20, 60.0))
 BUFFERED = make_workload("copy", DURATION, engine="tree", job=TreeJob("copy", "mixed", 100, 1 << 20))
+SYNCED = make_workload("log", job=FioJob("write", 4096, 64 << 20, fdatasync=1))
 ON_DEVICE = Target("device", "/dev/disk/by-id/x", 64 << 30)
 
 
@@ -31,7 +32,8 @@ def codes(plan: Plan, **machine: Any) -> list[str]:
 
 
 def plan(*workloads: Any, **fields: Any) -> Plan:
-    return make_plan(workloads=workloads or (DIRECT,), **{"target": ON_DEVICE, **fields})
+    made = make_plan(**{"workloads": workloads or (DIRECT,), "target": ON_DEVICE, **fields})
+    return replace(made, candidates=parse_candidates("ext4; btrfs:noatime"))
 
 
 def image(size: int = 64 << 30, filesystem: str = "ext4") -> Target:
@@ -39,6 +41,7 @@ def image(size: int = 64 << 30, filesystem: str = "ext4") -> Target:
 
 
 SHINGLED = {"drive": make_drive("drive-managed")}
+VIRTUAL = make_drive(kind="virtual")
 
 
 @pytest.mark.parametrize(
@@ -52,35 +55,17 @@ SHINGLED = {"drive": make_drive("drive-managed")}
         ({**SHINGLED, "writes_bytes_per_trial": 500 << 30}, {}, "cache-not-exceeded", False),
         ({"drive": make_drive("cmr"), "writes_bytes_per_trial": 4 << 30}, {}, "cache-not-exceeded", False),
         ({"target": image(filesystem="btrfs")}, {}, "image-on-btrfs", True),
+        ({"target": image(2 << 30), "workloads": (BUFFERED,)}, {}, "small-btrfs:noatime", True),
+        ({"target": image(2 << 30)}, {}, "small-btrfs:noatime", False),
+        ({"drive": VIRTUAL}, {}, "fits-in-host-memory", True),
+        ({"target": image(filesystem="zfs")}, {}, "fits-in-host-memory", True),
+        ({"drive": VIRTUAL, "workloads": (SYNCED,)}, {}, "fits-in-host-memory", False),
     ],
 )
 def test_a_doubt_stands_where_it_is_caused_and_nowhere_else(
     plan_of: dict[str, Any], machine: dict[str, Any], code: str, doubted: bool
 ) -> None:
     assert (code in codes(plan(**plan_of), **machine)) is doubted
-
-
-@pytest.mark.parametrize(("workload", "doubted"), [(BUFFERED, True), (DIRECT, False)])
-def test_a_small_btrfs_is_doubted_but_for_a_large_file_that_needs_little_metadata(
-    workload: Workload, doubted: bool
-) -> None:
-    made = replace(plan(workload, target=image(2 << 30)), candidates=parse_candidates("ext4; btrfs:noatime; xfs"))
-    assert ("small-btrfs:noatime" in codes(made)) is doubted
-
-
-SYNCED = make_workload("log", job=FioJob("write", 4096, 64 << 20, fdatasync=1))
-
-
-@pytest.mark.parametrize(
-    ("workload", "fields", "doubted"),
-    [
-        (DIRECT, {"drive": make_drive(kind="virtual")}, True),
-        (DIRECT, {"target": image(filesystem="zfs")}, True),
-        (SYNCED, {"drive": make_drive(kind="virtual")}, False),
-    ],
-)
-def test_data_may_fit_into_the_memory_of_the_host(workload: Workload, fields: dict[str, Any], doubted: bool) -> None:
-    assert ("fits-in-host-memory" in codes(plan(workload, **fields))) is doubted
 
 
 @pytest.mark.parametrize(
@@ -99,29 +84,3 @@ def test_data_that_fit_into_memory_are_doubted(
     with use(ModelHost(memory=8 << 30)):
         found = [*doubts.fits_in_memory(plan(workload, memory_limit_bytes=limit_bytes), limited=limited)]
     assert bool(found) is doubted
-
-
-@pytest.mark.parametrize(
-    ("paths", "disks", "doubted"),
-    [(("/", "/proc"), ("sda", "sdb"), True), (("/", "/proc"), ("sda", "sda"), False), (("/", "/"), ("sda",) * 2, True)],
-)
-def test_locations_on_different_disks_or_on_one_filesystem_are_doubted(
-    paths: tuple[str, ...], disks: tuple[str, ...], doubted: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    found = iter(disks)
-    monkeypatch.setattr(doubts, "drive_of", lambda _: make_drive(name=next(found)))
-    (first, *_) = parse_candidates("ext4")
-    candidates = tuple(replace(first, name=path, directory=path) for path in paths)
-    made = replace(plan(target=Target("directory", "")), candidates=candidates)
-    assert ("different-disks" in codes(made)) is doubted
-
-
-def test_arrays_that_are_not_synchronised_are_doubted() -> None:
-    target = Target.of("device", [Member(f"/dev/{number}", 2 << 30) for number in range(3)])
-
-    def codes_of(candidates: str) -> list[str]:
-        spread = tuple(candidate.on(3) for candidate in parse_candidates(candidates))
-        return codes(replace(plan(target=target), candidates=spread))
-
-    assert "not-synchronised" in codes_of("md:raid5+ext4")
-    assert "not-synchronised" not in codes_of("btrfs:raid1; ext4")
