@@ -145,7 +145,7 @@ class Race:
             case StepProgressed(step=number, rate=float(rate), rate_unit=unit, preparing=False):
                 if step is not None and step.number == number and measures(step):
                     race = self._with(step, lambda known: replace(known, curve=known.curve.plus(rate, unit)))
-            case SampleTaken(sample=sample) if sample.primary and sample.status == "ok":
+            case SampleTaken(sample=sample) if sample.primary:
                 if sample.candidate:
                     return self._with(sample, lambda known: replace(known, figure=sample.value))
                 lanes = (replace(x, bare=sample.value) if x.workload.name == sample.workload else x for x in self.lanes)

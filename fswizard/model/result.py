@@ -10,7 +10,6 @@ from fswizard.model.frozen import frozen
 from fswizard.model.metrics import BARE_WRITTEN, DIRECT_CACHED, MOST_CACHED, TRIAL_WRITTEN, Better
 from fswizard.model.plan import Plan, Trial
 
-Status = Literal["ok", "failed", "timed-out"]
 Outcome = Literal["finished", "time-up", "budget-used", "stopped", "cancelled", "failed", "killed", "running"]
 
 
@@ -30,7 +29,6 @@ class Sample:
     better: Better
     primary: bool = False
     """Ratios are based on this figure."""
-    status: Status = "ok"
     predecessor: str = ""
     """The candidate measured immediately before; empty for the first one of a run, or of its resumption."""
     at_s: float = field(default=0.0, compare=False)

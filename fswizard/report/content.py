@@ -205,7 +205,7 @@ def _bars(findings: Findings, workload: Workload) -> Iterator[Bar]:
     medians = {s.candidate: s.median for s in findings.summaries if s.primary and s.workload == workload.name}
     rounds: dict[str, list[float]] = {}
     for s in result.samples:
-        if s.primary and s.workload == workload.name and s.status == "ok" and s.round not in result.discarded_rounds:
+        if s.primary and s.workload == workload.name and s.round not in result.discarded_rounds:
             rounds.setdefault(s.candidate, []).append(s.value)
 
     measured, failed = [], []

@@ -10,7 +10,7 @@ from fswizard.model.analysis import Findings
 from fswizard.report.content import set_up
 
 COLUMNS = ("round", "candidate", "workload", "metric", "value", "unit", "better", "primary", "status", "note")
-"""`candidate` is empty for the bare device; `status` is ok, failed, timed-out or discarded;
+"""`candidate` is empty for the bare device; `status` is ok, failed or discarded;
 the value of a failure is empty and its note says what happened. The first rows, whose status is `answer`, have the
 recommendation in their notes."""
 
@@ -28,7 +28,7 @@ def _rows(findings: Findings) -> Iterator[tuple[object, ...]]:
     for words in filter(None, (answer.verdict, answer.certainty, *answer.lines, *set_up(findings).commands)):
         yield ("", "", "", "", "", "", "", "", "answer", _no_formula(words))
     for s in result.samples:
-        status = "discarded" if s.round in result.discarded_rounds else s.status
+        status = "discarded" if s.round in result.discarded_rounds else "ok"
         primary = "yes" if s.primary else "no"
         names = map(_no_formula, (s.candidate, s.workload, s.metric))
         yield (s.round, *names, repr(s.value), _no_formula(s.unit), s.better, primary, status, "")

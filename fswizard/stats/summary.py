@@ -25,7 +25,7 @@ def summarise(result: Result) -> tuple[Summary, ...]:
         value = score(sample)
         if sample.round in result.discarded_rounds:
             continue
-        if sample.candidate in names and sample.status == "ok" and math.isfinite(sample.value):
+        if sample.candidate in names and math.isfinite(sample.value):
             # If a figure was measured twice, the later one counts.
             groups.setdefault((sample.candidate, sample.workload, sample.metric), {})[sample.round] = sample
         if not sample.candidate and value is not None and (sample.workload, sample.metric) in primary:

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from fswizard.model.result import Failure, Result, Sample
+from fswizard.model.result import Result, Sample
 
 Table = Mapping[str, Mapping[int, float]]
 """Score by candidate and round: the logarithm of the figure, negated if lower figures are better."""
@@ -14,7 +14,6 @@ LEAST = 1e-150
 """Figures below it, or above its inverse, come from a damaged file; their ratios would not fit into a float."""
 ALL = ""
 """Key for all workloads together, used like the name of a workload."""
-NO_FIGURE = {"timed-out": "did not finish in time", "failed": "could not be measured"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +40,6 @@ def tables_of(result: Result) -> Tables:
     for workload in weights:
         figures[workload] = {name: {} for name in names}
         failed[workload] = {}
-    failures = list(result.failures)
     last = result.finished_rounds or math.inf
     for sample in result.samples:
         # Once a round is complete, only complete ones count.
@@ -49,12 +47,9 @@ def tables_of(result: Result) -> Tables:
         if not (counts and sample.primary and sample.candidate in names):
             continue
         value = score(sample)
-        if sample.status != "ok":
-            text = NO_FIGURE[sample.status]
-            failures.append(Failure(sample.round, sample.candidate, sample.workload, sample.status, text))
-        elif value is not None and sample.workload in figures:
+        if value is not None and sample.workload in figures:
             figures[sample.workload][sample.candidate][sample.round] = value
-    for failure in failures:
+    for failure in result.failures:
         if failure.candidate not in names or failure.round in result.discarded_rounds:
             continue
         text = failure.text or failure.kind
@@ -74,7 +69,7 @@ def tables_of(result: Result) -> Tables:
 
 def score(sample: Sample) -> float | None:
     """Logarithm of a figure, negated if lower is better; None if no ratio can be computed from it."""
-    if sample.status != "ok" or not LEAST < sample.value < 1 / LEAST:
+    if not LEAST < sample.value < 1 / LEAST:
         return None
     return math.log(sample.value) * (1 if sample.better == "higher" else -1)
 
