@@ -21,7 +21,7 @@ from fswizard.model.events import (
 )
 from fswizard.model.metrics import DIRECT_CACHED
 from tests.loop.machine_state import names_in
-from tests.loop.runs import COPIES, RANDOM_WRITE, TINY, WRITES, at, short_session, watch
+from tests.loop.runs import COPIES, RANDOM_WRITE, TINY, at, short_session, watch
 from tests.loop.tiny_run import clean
 
 pytestmark = [pytest.mark.root, pytest.mark.loop, pytest.mark.fio]
@@ -52,6 +52,11 @@ async def test_every_candidate_is_measured_in_every_round_and_the_file_holds_wha
         assert figures[candidate, "random-write", "device_written"] >= written > 0
     assert figures["", "random-write", "iops"] > 0
     assert figures["", "", "bare_written"] > 0
+    steps = [event.step for event in events if isinstance(event, StepStarted)]
+    bare = [number for number, step in enumerate(steps) if step.stage == "raw"]
+    assert [(steps[number].round, steps[number - 1].stage) for number in bare] == [(1, "check"), (2, "check")]
+    shares = [summary.of_bare_device for summary in conclude(result).summaries if summary.of_bare_device]
+    assert [share.rounds for share in shares] == [2, 2]
     asked = [(sample.round, sample.candidate) for sample in result.samples if sample.metric == DIRECT_CACHED.name]
     assert sorted(asked) == [(1, candidate) for candidate in sorted(CANDIDATES)]
     plan = as_before(result.plan, result)
@@ -88,20 +93,6 @@ async def test_stopping_at_any_stage_ends_with_what_was_measured(
     assert isinstance(ended, RunEnded)
     assert ended.outcome == "stopped"
     assert names_in(tmp_path) == ["result.jsonl"]
-
-
-async def test_the_bare_device_is_measured_in_each_round_after_a_candidate_and_then_compared(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("fswizard.session.trial.LEAST_BARE_S", 0.01)
-    session = short_session(tmp_path, "ext4; ext2", WRITES, rounds=3)
-    events = await watch(session)
-    steps = [event.step for event in events if isinstance(event, StepStarted)]
-    bare = [step for step in steps if step.stage == "raw"]
-    assert [(step.round, step.candidate) for step in bare] == [(1, ""), (2, ""), (3, "")]
-    assert all(steps[steps.index(step) - 1].stage == "check" for step in bare)
-    shares = [s.of_bare_device for s in conclude(results.load(session.path)).summaries if s.primary]
-    assert [share.rounds for share in shares if share] == [3, 3]
 
 
 async def test_what_could_not_be_removed_at_the_end_is_told_and_removed_later(

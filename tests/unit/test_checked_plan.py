@@ -3,23 +3,21 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from fswizard import recipes, results
+from fswizard import recipes
 from fswizard.disks.choice import TargetChoice
 from fswizard.disks.locations import located_candidates
-from fswizard.errors import FswizardError, Refused, UsageError
+from fswizard.errors import FswizardError, Missing, Refused, UsageError
 from fswizard.filesystems import parse_candidate
 from fswizard.model.codec import from_json, to_json
-from fswizard.model.events import RunStarted, SampleTaken
+from fswizard.model.events import RunStarted
 from fswizard.model.plan import Member, Plan, Target
 from fswizard.model.recipe import Amount, PlannedCommand, Recipe
-from fswizard.model.result import Sample
 from fswizard.model.result_file import Header, encoded
 from fswizard.results import event_in
 from fswizard.session import Choices, make_plan, resuming, take_up
@@ -102,6 +100,12 @@ REFUSED: dict[str, tuple[Place, Any, str]] = {
     "an empty option": ((*CANDIDATE, "name"), "ext4:,noatime", "has no option"),
     "another spelling": ((*CANDIDATE, "name"), "btrfs: noatime", "isn't the name of a candidate"),
     "an array on one disk": ((*CANDIDATE, "name"), "md:raid5+ext4", "devices"),
+    "half a file": ((*VIDEO, "job", "files"), 1.5, "Expected"),
+    "an unknown engine": ((*VIDEO, "engine"), "exec", "a workload of one of"),
+    "no list": (("candidates",), {"ext4": 1}, "Expected"),
+    "nothing to do": ((*VIDEO, "amount"), {"units": 0, "seconds": 1.0}, "amount"),
+    "less than no time": ((*VIDEO, "amount"), {"units": 1, "seconds": -1.0}, "amount"),
+    "not a number": (("time_limit_s",), float("nan"), "."),
 }
 
 
@@ -109,21 +113,6 @@ REFUSED: dict[str, tuple[Place, Any, str]] = {
 def test_what_the_command_line_refuses_is_refused_and_named(place: Place, to: Any, words: str) -> None:
     with pytest.raises((UsageError, ValueError), match=words) as refused:
         plan_of(edited(*place, to=to))
-    assert str(refused.value).isprintable()
-
-
-@pytest.mark.parametrize(
-    ("place", "to"),
-    [
-        ((*VIDEO, "job", "files"), 1.5),
-        ((*VIDEO, "engine"), "exec"),
-        (("candidates",), {"ext4": 1}),
-        (("time_limit_s",), float("nan")),
-    ],
-)
-def test_what_is_of_another_type_is_no_plan(place: Place, to: Any) -> None:
-    with pytest.raises(ValueError, match=r".") as refused:
-        event_in(edited(*place, to=to))
     assert str(refused.value).isprintable()
 
 
@@ -159,45 +148,27 @@ def begun(plan: Plan, directory: Path) -> Path:
     return path
 
 
-@pytest.mark.parametrize(
-    ("change", "words"),
-    [
-        (lambda plan: plan, ""),
-        (lambda plan: replace(plan, maximum_rounds=HUGE), "range of rounds"),
-    ],
-)
-def test_a_run_is_not_resumed_before_its_plan_was_checked(
-    change: Callable[[Plan], Plan], words: str, tmp_path: Path
-) -> None:
-    plan = change(replace(PLAN, target=replace(PLAN.target, path=str(tmp_path / "gone"))))
-    with use(There()), pytest.raises(FswizardError, match=words or "gone is not a directory"):
+@pytest.mark.parametrize(("rounds", "words"), [(2, "gone is not a directory"), (HUGE, "range of rounds")])
+def test_a_run_is_not_resumed_before_its_plan_was_checked(rounds: int, words: str, tmp_path: Path) -> None:
+    target = replace(PLAN.target, path=str(tmp_path / "gone"))
+    plan = replace(PLAN, target=target, minimum_rounds=2, maximum_rounds=rounds)
+    with use(There()), pytest.raises(FswizardError, match=words):
         take_up(begun(plan, tmp_path))
 
 
 @pytest.mark.usefixtures("everything_is_installed")
-def test_commands_of_a_file_are_neither_shown_nor_asked_for(tmp_path: Path) -> None:
+def test_commands_of_a_file_are_neither_shown_nor_asked_for_and_udisks2_is_not_replaced_by_root(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     named = PlannedCommand(("no-such-program",), text="format", candidate="ext4")
     target = TargetChoice("image", str(tmp_path))
     plan = make_plan(Choices(recipes.find("quick"), (parse_candidate("ext4"),), target=target))
     with use(There()):
         shown = take_up(begun(replace(plan, commands=(named,)), tmp_path)).plan.commands
     assert shown == plan.commands
-
-
-@pytest.mark.parametrize(("units", "seconds"), [(0, 1.0), (-5, 1.0), (1, -1.0)])
-def test_less_than_nothing_is_no_amount(units: int, seconds: float) -> None:
-    wrong = {"units": units, "seconds": seconds}
-    chosen = {"type": "AmountsChosen", "at_s": 1.0, "amounts": {"copy-video": wrong}}
-    for line in (edited(*VIDEO, "amount", to=wrong), json.dumps(chosen).encode()):
-        with pytest.raises(ValueError, match="amount"):
-            event_in(line)
-
-
-def test_the_rounds_before_one_of_a_large_number_are_not_counted_one_by_one(tmp_path: Path) -> None:
-    path = begun(checked(PLAN), tmp_path)
-    with path.open("ab") as file:
-        file.write(encoded(SampleTaken(1.0, Sample(10**12, PLAN.baseline, "", "mkfs", 1.0, "s", "lower"))))
-    assert resuming.interrupted_rounds(results.load(path)) == (10**12,)
+    monkeypatch.setattr(resuming, "why_root", lambda candidates: "no D-Bus")
+    with use(There()), pytest.raises(Missing, match="no D-Bus"):
+        take_up(begun(replace(plan, by_udisks=True), tmp_path))
 
 
 @pytest.mark.parametrize(("name", "members", "options"), [

@@ -59,10 +59,7 @@ def test_the_memory_limit_is_chosen_or_a_quarter_of_the_data_and_256_mib_at_leas
     assert limit_mib(2048, direct=True) == 0
     assert limit_mib(4096, memory=2 << 30) == 0, "the data are twice the memory"
     assert limit_mib(64, memory=512 << 20) == 0, "less could not run"
-    buffered = make_recipe([make_workload(job=FioJob("write", 4096, 64 << 20, direct=False))])
-    target = TargetChoice("image", str(tmp_path), 2 << 30)
-    chosen = make_plan(Choices(buffered, target=target, memory_limit_bytes=1 << 30))
-    assert chosen.memory_limit_bytes == 1 << 30
+    assert plan(tmp_path, memory_limit_bytes=1 << 30).memory_limit_bytes == 1 << 30
 
 
 def test_what_has_no_weight_or_lacks_a_need_is_left_out(tmp_path: Path) -> None:
@@ -150,12 +147,6 @@ def test_a_scratch_image_goes_where_one_can_write_and_not_into_memory(monkeypatc
     monkeypatch.setattr("os.access", lambda *_: False)
     with pytest.raises(UsageError, match="no mounted filesystem"):
         locations.default_directory()
-
-
-def test_a_full_filesystem_is_refused_with_the_figures(tmp_path: Path) -> None:
-    figures = "42.9 GB free; 134 MB are needed, and 44.0 GB must"
-    with use(ModelHost(free_bytes=40 << 30, total_bytes=2 << 40)), pytest.raises(UsageError, match=figures):
-        locations.require_space(str(tmp_path), 128 << 20)
 
 
 def disks(number: int = 4, size_bytes: int = 256 << 20, last_bytes: int = 0) -> Target:

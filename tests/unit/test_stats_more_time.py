@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import math
 import random
-from dataclasses import replace
 
 import pytest
 
 from fswizard.model.analysis import ALIKE, MoreTime
 from fswizard.model.result import Result
 from fswizard.stats import more_time
-from fswizard.stats.intervals import ALPHA, Contrast, contrasts
+from fswizard.stats.intervals import Contrast, contrasts
 from fswizard.stats.table import ALL, tables_of
 from tests.builders import make_plan, make_result
 
@@ -43,16 +42,6 @@ def test_rounds_seconds_and_bound_are_those_of_the_formula() -> None:
     assert made.bound == pytest.approx(math.expm1(half_widths[2]))
     assert made.seconds == made.rounds * 2 * result.trial_s
     assert made.seconds < made.limit_s < made.seconds + made.seconds / made.rounds
-
-
-def test_what_is_extrapolated_is_what_comes_where_noise_stays_the_same() -> None:
-    bounds = []
-    for seed in range(40):
-        twice = measured(12, 0.1, seed=seed)
-        half = replace(twice, samples=tuple(s for s in twice.samples if s.round <= 6))
-        foretold, came = noise(half).half_width(1 / ALPHA, 12), noise(twice).half_width(1 / ALPHA)
-        bounds.append(math.log(foretold / came))
-    assert abs(sum(bounds) / len(bounds)) < 0.1
 
 
 def test_as_many_rounds_again_at_most_and_no_more_than_the_run_may_have() -> None:

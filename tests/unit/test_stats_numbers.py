@@ -25,8 +25,3 @@ def test_one_interval_in_a_hundred_misses_whatever_the_repeats_and_their_noise(
         missed += ratio.low is not None and ratio.high is not None and not ratio.low <= 1 <= ratio.high
     assert missed / runs <= ERROR + 3.1 * (ERROR / runs) ** 0.5 + 0.005  # Welch's approximation errs itself
     assert missed
-
-
-def test_two_figures_are_too_few_for_an_interval() -> None:
-    ratio = welch(("xfs", "ext4"), "", (0.1, 0.2), (0.0, 0.0, 0.0))
-    assert (ratio.low, ratio.verdict, ratio.rounds) == (None, "open", 2)
