@@ -36,7 +36,7 @@ DONE = "done"
 
 REASONS: Mapping[State, str] = {
     "udisks": N_("not needed for scratch images: udisks2 attaches and mounts them"),
-    "root": N_("as root, who started fswizard"),
+    "root": N_("as root, who started fswizard; workloads run as root, too, unless sudo, doas or pkexec started it"),
     "sudo": N_("with sudo, which needs no password now"),
     "sudo-asks": N_("with sudo, which asks for your password once"),
     "doas": N_("with doas, which needs no password now"),
@@ -44,6 +44,7 @@ REASONS: Mapping[State, str] = {
     "pkexec": N_("with pkexec, which asks in a window; sudo is not installed"),
     "none": N_("none, as neither sudo nor doas is installed, nor pkexec in a desktop session"),
 }
+"""How formatting and mounting get root's rights, by state."""
 
 
 def state() -> State:
@@ -147,5 +148,5 @@ def missing(by: State, stderr: bytes = b"") -> Missing:
     if by == "none":
         text = _("This needs root, and neither sudo nor doas is installed.")
         hint = _("Log in as root, or have sudo installed and your account allowed to use it.")
-    without = _("Comparing directories on mounted filesystems needs no root: --target dir:PATH,PATH.")
+    without = _("`fswizard run --target dir:PATH,PATH` compares directories on mounted filesystems without root.")
     return Missing(text, joined((hint, without)), safe_lines(stderr).strip())

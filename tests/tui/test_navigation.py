@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import threading
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from textual import events
 
 from fswizard import session
-from fswizard.disks.locations import location
+from fswizard.disks.locations import Location
 from fswizard.model.plan import Plan
 from fswizard.tui.planning import make_plan
 from tests.fakes.wizard import ARCHIVE, BRIDGED, NEW, SSD, FakeMachine, FakeSession, chosen, two_results
@@ -87,7 +86,7 @@ async def test_a_directory_on_another_disk_leads_to_that_disk() -> None:
 
 async def test_an_image_too_large_for_the_disk_is_refused_where_it_is_chosen() -> None:
     async with at("drive") as pilot:
-        wizard(pilot).machine.disks["sdb"].location = replace(location(ARCHIVE), image_room_bytes=5 << 30)
+        wizard(pilot).machine.disks["sdb"].location = Location("/mnt/archive", "sdb", 5 << 30)
         pilot.app.screen._refill()
         await shows(pilot, "Too large: there is room for", "enter")
         await at_step(pilot, "drive")
@@ -95,7 +94,7 @@ async def test_an_image_too_large_for_the_disk_is_refused_where_it_is_chosen() -
 
 async def test_an_image_of_which_the_disk_is_unknown_is_told_in_amber() -> None:
     async with at("drive", FakeMachine(drives=(SSD, ARCHIVE)), drive=ARCHIVE) as pilot:
-        wizard(pilot).machine.disks["sdb"].location = replace(location(ARCHIVE), drive="")
+        wizard(pilot).machine.disks["sdb"].location = Location("/mnt/archive", "", 1 << 40)
         pilot.app.screen._refill()
         await shows(pilot, "! /mnt/archive is not on sdb, or not on it alone.")
         await at_step(pilot, "filesystems", "enter")
@@ -107,7 +106,7 @@ async def test_an_image_of_which_the_disk_is_unknown_is_told_in_amber() -> None:
 async def test_without_root_nothing_is_chosen_that_needs_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("fswizard.disks.rights.state", lambda: "none")
     async with at("drive") as pilot:
-        await shows(pilot, "Formatting and mounting need root", "enter")
+        await shows(pilot, "neither sudo nor doas is installed", "enter")
         await at_step(pilot, "drive")
 
 

@@ -170,7 +170,7 @@ async def test_tests_whose_programs_are_absent_are_named_and_a_key_leaves_them_o
     ("problem", "words", "refused"),
     [
         (UsageError("There is 1 GB free.", "Name another directory."), "There is 1 GB", "Name another"),
-        ("none", "log in as root, or have sudo", "sudo is not installed"),
+        ("none", "Log in as root, or have sudo", "neither sudo nor doas is installed"),
     ],
     ids=["no plan", "no sudo"],
 )

@@ -18,7 +18,7 @@ from textual.widgets._footer import FooterKey
 from textual.worker import Worker
 
 from fswizard.errors import FswizardError
-from fswizard.language import N_, _, n_
+from fswizard.language import _, n_
 from fswizard.model.plan import Plan
 from fswizard.tui.choices import WizardChoices
 from fswizard.tui.drawing import Piece, keyed, text
@@ -40,21 +40,6 @@ SCROLL = tuple(Binding(key, f"scroll('{name}')", _("scroll"), show=False) for ke
 """Keys that scroll everything that does not fit, unless a list handles them."""
 SIDEWAYS = tuple(Binding(key, f"scroll('page_{key}')", _("scroll"), show=False) for key in ("left", "right"))
 """Keys that scroll lines that are not wrapped."""
-ROOT = {
-    "udisks": N_("Not needed: udisks2 attaches and mounts the scratch image, and everything runs as you."),
-    "root": N_("fswizard runs as root, and so do the workloads."),
-    "sudo": N_("sudo starts the run, for formatting and mounting; the workloads run as you."),
-    "sudo-asks": N_("sudo asks for your password once, before the run begins; the workloads run as you."),
-    "doas": N_("doas starts the run, for formatting and mounting; the workloads run as you."),
-    "doas-asks": N_("doas asks for your password once, before the run begins; the workloads run as you."),
-    "pkexec": N_("pkexec asks for your password in a window, as sudo is not installed; the workloads run as you."),
-    "none": N_("Formatting and mounting need root, and sudo is not installed."),
-}
-"""How to become root, by state of the rights."""
-NO_ROOT = N_(
-    "log in as root, or have sudo installed and your account allowed to use it. `fswizard run --target dir:PATH,PATH` "
-    "compares directories on mounted filesystems without root."
-)
 
 
 class Keys(Footer):

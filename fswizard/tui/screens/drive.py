@@ -18,8 +18,8 @@ from fswizard.model.recipe import Recipe
 from fswizard.tui.drawing import keyed
 from fswizard.tui.drives import about_drive, best_for, drive_row, gone_warning
 from fswizard.tui.machine import DiskFacts
-from fswizard.tui.screens.base import NO_ROOT, ROOT, StepScreen, TextBox, WithBox
-from fswizard.tui.targets import DEVICE, IMAGE, NOTHING, Target, device_target, gone, image_target, refusal
+from fswizard.tui.screens.base import StepScreen, TextBox, WithBox
+from fswizard.tui.targets import DEVICE, IMAGE, NOTHING, Target, device_target, gone, image_target
 from fswizard.tui.widgets.table import Column, Facts, Row, Table
 
 if TYPE_CHECKING:
@@ -229,6 +229,8 @@ class DriveScreen(WithBox[None], StepScreen):
 
     def say_usual(self) -> None:
         """Show the meaning of the highlighted target, or the objection to it."""
+        from fswizard.disks import rights
+
         self.refresh_bindings()
         if self.box_is_open or self.wizard.machine.disks is None:
             return
@@ -237,7 +239,7 @@ class DriveScreen(WithBox[None], StepScreen):
         elif self._gone:
             self.say(gone_warning(self._gone))
         elif self._no_root:
-            self.say(refusal(f"{_(ROOT['none'])} {_(NO_ROOT)}"))
+            self.show_error(rights.missing("none"))
         else:
             self.say(self._target.meaning)
 

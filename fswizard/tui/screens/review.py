@@ -16,13 +16,13 @@ from textual.widgets import Input, Static
 
 from fswizard.disks import rights
 from fswizard.disks.choice import confirmed, devices_of, require_confirmed
-from fswizard.errors import FswizardError, Missing, Refused
+from fswizard.errors import FswizardError, Refused
 from fswizard.language import N_, _, p_
 from fswizard.model.plan import Plan
 from fswizard.report.plan import image_sentences, plan_commands, plan_facts
 from fswizard.tui.drawing import Piece, filled, keyed
 from fswizard.tui.planning import make_plan
-from fswizard.tui.screens.base import AIRY, NO_ROOT, ROOT, SCROLL, StepScreen, TextBox
+from fswizard.tui.screens.base import AIRY, SCROLL, StepScreen, TextBox
 from fswizard.tui.widgets.table import Facts
 
 if TYPE_CHECKING:
@@ -122,8 +122,8 @@ class ReviewScreen(StepScreen):
             return plan, questions, p_("root", "not needed")
         by = "udisks" if plan.by_udisks else rights.state()
         if by == "none":
-            raise Missing(_(ROOT[by]), _(NO_ROOT))
-        return plan, questions, _(ROOT[by])
+            raise rights.missing(by)
+        return plan, questions, _(rights.REASONS[by])
 
     def _cannot(self, error: FswizardError) -> None:
         self.problem = error
