@@ -81,12 +81,10 @@ def test_a_directory_is_measured_as_the_filesystem_that_it_lies_on_now(tmp_path:
 REFUSED: dict[str, tuple[Place, Any, str]] = {
     "files": ((*VIDEO, "job", "files"), HUGE, r"job: TreeJob.files: Expected `int` <= 10000000"),
     "more than the image": ((*VIDEO, "job", "total_bytes"), 1 << 40, "'image' must be at least"),
-    "no files": ((*VIDEO, "job", "files"), 0, "TreeJob.files: Expected"),
     "rounds": (("maximum_rounds",), HUGE, "isn't a range of rounds"),
     "memory": (("memory_limit_bytes",), 1, "too little for most programs"),
     "a small image": ((*IMAGE, "size_bytes"), 64 << 20, "isn't a valid target"),
     "name of a test": ((*VIDEO, "name"), "../../etc", "name: Expected `str` matching"),
-    "a name twice": ((*VIDEO, "name"), "unpack", "two workloads are called 'unpack'"),
     "a tree that is not described": ((*VIDEO, "job", "shape"), "own", "'own' only with a table"),
     "a metric's direction": ((*VIDEO, "metric", "better"), "higher", "'metric' must be one of"),
     "escapes": (("recipe", "name"), "x\x1b]52;c;ZXZpbA==\x07", "name: Expected `str` matching"),
