@@ -4,6 +4,8 @@ r"""Recorded machines: the parts of /sys, /proc, /dev and udev's database that m
 bytes and `NAME -> TARGET` a link. `[file PATH]` holds the lines of a file, `[udev DEVICE]` udev's properties.
 The links below /sys/block, /sys/class/block and /sys/dev/block follow from the `dev` attributes, udev's records below
 /run/udev/data and names by bus and serial number from its properties and from the links in /dev/disk/by-id.
+
+`inventory.tsv` beside the machines has the disks that each one is expected to have.
 """
 
 from __future__ import annotations

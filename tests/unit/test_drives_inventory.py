@@ -15,7 +15,7 @@ from fswizard.drives.may_erase import identifiers
 from fswizard.drives.smr import judge_composed
 from fswizard.model.drive import Confidence, Drive, SmrKind, SmrVerdict
 from fswizard.system.block_device import HERE, Tree
-from fswizard.system.mounts import Mount, mount_of, parse
+from fswizard.system.mounts import Mount, mount_of
 from tests.fakes.machine import make_program
 from tests.recorded.machines import HERE as RECORDED
 from tests.recorded.machines import machine
@@ -105,11 +105,7 @@ def test_a_disk_that_could_not_be_looked_at_says_so(programs: Path, monkeypatch:
     assert "sdx couldn't be read" in drive.pending
 
 
-LINE = r"41 22 179:1 /@home /media/holiday\040photos rw,nosuid shared:7 master:2 - btrfs /dev/sda1 rw,space_cache"
-
-
-def test_mountinfo_is_read_and_the_deepest_mount_counts() -> None:
-    assert parse([LINE]) == (Mount("179:1", "/@home", "/media/holiday photos", "btrfs", "/dev/sda1"),)
+def test_the_deepest_and_latest_mount_counts() -> None:
     points = {"/": "a", "/srv": "c", "/srv/data": "d"}
     table = [Mount("8:1", "/", point, "ext4", source) for point, source in [("/srv", "b"), *points.items()]]
     for path, source in {"/srv/x": "c", "/srv/data": "d", "/srvx": "a", "/srv/database": "c"}.items():

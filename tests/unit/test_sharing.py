@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import dataclasses
 import errno
 import itertools
 import os
 import re
+from dataclasses import fields, is_dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, get_origin, get_type_hints
 
@@ -60,18 +60,18 @@ def whole_result() -> Result:
     use = DriveUse("mounted", "a text", "a hint")
     partition = Partition("sdb1", 0, 1, "name", "ext4", "label", "uuid", "/mnt", uses=(use,))
     drive = make_drive("drive-managed", firmware="AR17", stable_name="/dev/disk/by-id/ata-ST8000", pending="a text")
-    verdict = dataclasses.replace(drive.smr, advice=("advice",))
-    drive = dataclasses.replace(drive, bridge="a bridge (152d:0578)", partitions=(partition,), uses=(use,), smr=verdict)
-    target = dataclasses.replace(
+    verdict = replace(drive.smr, advice=("advice",))
+    drive = replace(drive, bridge="a bridge (152d:0578)", partitions=(partition,), uses=(use,), smr=verdict)
+    target = replace(
         result.plan.target, path="/mnt", number="8:1", identifier="Z84WXYZ1", others=(Member("/mnt", 1, "ext4", "8:2"),)
     )
     left_out = (LeftOut("zfs", "A reason.", "package"),)
-    plan = dataclasses.replace(result.plan, drive=drive, target=target, losses=("a loss",), left_out=left_out)
+    plan = replace(result.plan, drive=drive, target=target, losses=("a loss",), left_out=left_out)
     left = _("{left} `fswizard clean` removes what is left.", left="/mnt/x/fswizard-1 could not be removed.")
-    return dataclasses.replace(
+    return replace(
         result,
         plan=plan,
-        environment=dataclasses.replace(result.environment, host="host"),
+        environment=replace(result.environment, host="host"),
         failures=(Failure(1, plan.candidates[-1].name, "", "mkfs", "A text.", "details"),),
         doubts=(*result.doubts, Doubt("busy-machine", "A text."), Doubt("not-removed", left)),
     )
@@ -86,18 +86,18 @@ def planted(value: Any, secrets: Secrets, names: dict[str, str], where: str = ""
     if where in NAMED or value == "":
         return value
     if isinstance(value, Message) and value.fields:
-        fields = {name: planted(field, secrets, names, f"{where}, {name}") for name, field in value.fields.items()}
-        return _(value, **fields)
+        parts = {name: planted(field, secrets, names, f"{where}, {name}") for name, field in value.fields.items()}
+        return _(value, **parts)
     if isinstance(value, str):
         return names[value] if value in names else secrets.into(value, where)
-    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+    if is_dataclass(value) and not isinstance(value, type):
         hints = get_type_hints(type(value))
         changed = {
             field.name: planted(getattr(value, field.name), secrets, names, f"{type(value).__name__}.{field.name}")
-            for field in dataclasses.fields(value)
+            for field in fields(value)
             if get_origin(hints[field.name]) is not Literal
         }
-        return dataclasses.replace(value, **changed)
+        return replace(value, **changed)
     if isinstance(value, dict):
         return {key: planted(part, secrets, names, f"{where}[{key}]") for key, part in value.items()}
     return tuple(planted(part, secrets, names, where) for part in value) if isinstance(value, tuple) else value
@@ -123,7 +123,7 @@ def test_no_secret_of_a_result_is_in_any_report(
 
 def shared_text(text: str, **fields: Any) -> str:
     """What is shared of the sentence of a doubt."""
-    result = dataclasses.replace(make_result(**fields), doubts=(Doubt("a-code", text),))
+    result = replace(make_result(**fields), doubts=(Doubt("a-code", text),))
     return shareable(result).doubts[0].text
 
 
@@ -164,7 +164,7 @@ def test_only_commands_that_the_catalogue_makes_are_offered() -> None:
     result = recorded_result("xfs-searching")
     foreign = PlannedCommand(("mkfs.ext4", "/dev/sda"), True, "format", "ext4")
     own = tuple(command for command in shareable(result).plan.commands if command.text == "format")
-    changed = dataclasses.replace(result, plan=dataclasses.replace(result.plan, commands=(foreign, *own)))
+    changed = replace(result, plan=replace(result.plan, commands=(foreign, *own)))
     assert [c for c in own if c.candidate == "ext4"] and shareable(changed).plan.commands == own
     assert "/dev/sda" not in str(export(changed, "json"))
 
@@ -180,7 +180,7 @@ def test_only_commands_that_the_catalogue_makes_are_offered() -> None:
 def test_a_candidate_is_a_choice_of_the_catalogue_or_a_number(directory: str, name: str, shared: str) -> None:
     plan = make_plan(("xfs",))
     candidate = Candidate(name, make_filesystem("ext4"), directory=directory)
-    result = make_result(plan=dataclasses.replace(plan, candidates=(candidate,), baseline=name))
+    result = make_result(plan=replace(plan, candidates=(candidate,), baseline=name))
     assert [candidate.name for candidate in shareable(result).plan.candidates] == [shared]
     assert shareable(result).plan.baseline == shared
 
@@ -216,8 +216,8 @@ def test_a_name_with_a_serial_number_is_no_model(by_id: str) -> None:
 )
 def test_a_system_is_named_as_far_as_its_words_are_known(field: str, name: str, shared: str) -> None:
     result = make_result()
-    environment = dataclasses.replace(result.environment, **{field: name})
-    assert getattr(shareable(dataclasses.replace(result, environment=environment)).environment, field) == shared
+    environment = replace(result.environment, **{field: name})
+    assert getattr(shareable(replace(result, environment=environment)).environment, field) == shared
 
 
 def test_a_shared_result_is_a_result_like_any_other(tmp_path: Path) -> None:
@@ -225,4 +225,4 @@ def test_a_shared_result_is_a_result_like_any_other(tmp_path: Path) -> None:
     (tmp_path / "shared.jsonl").write_text(str(export(result, "result")))
     back = results.load(tmp_path / "shared.jsonl")
     assert [sample.value for sample in back.samples] == [sample.value for sample in result.samples]
-    assert shareable(back) == back == dataclasses.replace(shareable(result), throughput_series=())
+    assert shareable(back) == back == replace(shareable(result), throughput_series=())

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -29,58 +30,58 @@ def table(kind: str, pattern: str = "ST4000XX000", **fields: object) -> ModelTab
     return ModelTable((replace(row, **fields),))  # type: ignore[arg-type]
 
 
-TRIM = replace(DISK, trim=True)
-OLD = replace(DISK, standard="ATA8-ACS (minor revision not indicated)", sector_bytes=512, capacity_bytes=250 * 10**9)
-LATER = replace(OLD, standard="ACS-2, ACS-3 T13/2161-D revision 3b", sector_bytes=4096, capacity_bytes=500 * 10**9)
-ACS_2 = replace(DISK, standard="ACS-2 (minor revision not indicated)")
+TRIM = {"trim": True}
+OLD = {"standard": "ATA8-ACS (minor revision not indicated)", "sector_bytes": 512, "capacity_bytes": 250 * 10**9}
+LATER = {"standard": "ACS-2, ACS-3 T13/2161-D revision 3b", "sector_bytes": 4096, "capacity_bytes": 500 * 10**9}
+ACS_2 = {"standard": "ACS-2 (minor revision not indicated)"}
 
 
 @pytest.mark.parametrize(
     ("facts", "rows", "verdict"),
     [
         # each rung alone
-        (replace(DISK, zoned="host-managed"), NOTHING, "host-managed, certain"),
-        (replace(DISK, zoned="host-aware"), NOTHING, "host-aware, certain"),
-        (replace(DISK, rpm=15_000), NOTHING, "cmr, strong"),
-        (replace(DISK, peripheral="tape"), NOTHING, "not-a-hard-disk, certain"),
-        (replace(DISK, family="Seagate Archive HDD (SMR)"), NOTHING, "drive-managed, strong"),
+        ({"zoned": "host-managed"}, NOTHING, "host-managed, certain"),
+        ({"zoned": "host-aware"}, NOTHING, "host-aware, certain"),
+        ({"rpm": 15_000}, NOTHING, "cmr, strong"),
+        ({"peripheral": "tape"}, NOTHING, "not-a-hard-disk, certain"),
+        ({"family": "Seagate Archive HDD (SMR)"}, NOTHING, "drive-managed, strong"),
         (TRIM, NOTHING, "drive-managed, strong"),
-        (replace(DISK, standard="ATA/ATAPI-7 T13/1532D revision 4a"), NOTHING, "cmr, strong"),
-        (replace(DISK, standard="ACS-2, ATA8-ACS T13/1699-D revision 6"), NOTHING, "cmr, weak"),
-        (replace(DISK, medium="solid-state", trim=True), NOTHING, "not-a-hard-disk, certain"),
-        (replace(DISK, medium="nvme", zoned="host-managed"), NOTHING, "host-managed, certain"),
-        (replace(DISK, medium="", flash_attributes=True), NOTHING, "not-a-hard-disk, strong"),
-        (DISK, NOTHING, "unknown, weak"),
+        ({"standard": "ATA/ATAPI-7 T13/1532D revision 4a"}, NOTHING, "cmr, strong"),
+        ({"standard": "ACS-2, ATA8-ACS T13/1699-D revision 6"}, NOTHING, "cmr, weak"),
+        ({"medium": "solid-state", "trim": True}, NOTHING, "not-a-hard-disk, certain"),
+        ({"medium": "nvme", "zoned": "host-managed"}, NOTHING, "host-managed, certain"),
+        ({"medium": "", "flash_attributes": True}, NOTHING, "not-a-hard-disk, strong"),
+        ({}, NOTHING, "unknown, weak"),
         # marks of the time are those of the disk itself
-        (replace(OLD, model="ASMT109x- Safe"), NOTHING, "unknown, weak"),
-        (replace(OLD, volume=True), NOTHING, "unknown, weak"),
-        (replace(OLD, medium="solid-state", model="ST120FN0021"), NOTHING, "not-a-hard-disk, certain"),
+        ({**OLD, "model": "ASMT109x- Safe"}, NOTHING, "unknown, weak"),
+        ({**OLD, "volume": True}, NOTHING, "unknown, weak"),
+        ({**OLD, "medium": "solid-state", "model": "ST120FN0021"}, NOTHING, "not-a-hard-disk, certain"),
         (LATER, NOTHING, "unknown, weak"),
-        (replace(DISK, standard="ACS-2, AC"), NOTHING, "unknown, weak"),
+        ({"standard": "ACS-2, AC"}, NOTHING, "unknown, weak"),
         (OLD, table("drive-managed"), "drive-managed, strong"),
         (ACS_2, table("unknown"), "unknown, weak"),
         (ACS_2, table("unknown", hybrid=True), "cmr, weak"),
         # TRIM contradicts the time, is a hint where a family may offer it, and proves nothing of what is between
-        (replace(OLD, trim=True), NOTHING, "unknown, weak"),
+        ({**OLD, "trim": True}, NOTHING, "unknown, weak"),
         (TRIM, table("cmr", may_trim=True), "cmr, strong"),
         (TRIM, table("drive-managed", may_trim=True, strength="community"), "drive-managed, weak"),
         (TRIM, table("unknown", may_trim=True), "unknown, weak"),
         (TRIM, table("unknown"), "drive-managed, strong"),
         (TRIM, table("unknown", hybrid=True), "unknown, weak"),
-        (replace(TRIM, model="ASMT109x- Safe"), NOTHING, "unknown, weak"),
-        (replace(TRIM, model="QEMU HARDDISK", volume=True), NOTHING, "unknown, weak"),
-        (replace(TRIM, family="Seagate Laptop SSHD"), NOTHING, "unknown, weak"),
-        (replace(TRIM, model="TOSHIBA MQ02ABD100H"), shipped_table(), "unknown, weak"),
+        ({**TRIM, "model": "ASMT109x- Safe"}, NOTHING, "unknown, weak"),
+        ({**TRIM, "model": "QEMU HARDDISK", "volume": True}, NOTHING, "unknown, weak"),
+        ({**TRIM, "family": "Seagate Laptop SSHD"}, NOTHING, "unknown, weak"),
+        ({**TRIM, "model": "TOSHIBA MQ02ABD100H"}, shipped_table(), "unknown, weak"),
         # the disk's own word beats the table; kinds of shingles don't contradict each other
-        (replace(DISK, recording="CMR"), table("drive-managed"), "cmr, certain"),
-        (replace(DISK, zoned="drive-managed"), table("cmr"), "drive-managed, certain"),
-        (replace(DISK, recording="SMR"), table("host-managed"), "host-managed, certain"),
+        ({"recording": "CMR"}, table("drive-managed"), "cmr, certain"),
+        ({"zoned": "drive-managed"}, table("cmr"), "drive-managed, certain"),
+        ({"recording": "SMR"}, table("host-managed"), "host-managed, certain"),
         # an earlier release of the database doesn't count twice
-        (replace(DISK, family="Seagate BarraCuda 3.5 (SMR)"), table("cmr", strength="database"), "cmr, strong"),
+        ({"family": "Seagate BarraCuda 3.5 (SMR)"}, table("cmr", strength="database"), "cmr, strong"),
     ],
 )
-def test_the_ladder_of_evidence(facts: SmrFacts, rows: ModelTable, verdict: str) -> None:
-    found = judge_smr(facts, rows)
+def test_the_ladder_of_evidence(facts: dict[str, Any], rows: ModelTable, verdict: str) -> None:
+    found = judge_smr(replace(DISK, **facts), rows)
     assert f"{found.kind}, {found.confidence}" == verdict
 
 

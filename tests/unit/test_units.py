@@ -77,11 +77,3 @@ def test_a_size_written_is_read_back(size: int) -> None:
 )
 def test_places_have_short_names_that_differ(directories: tuple[str, ...], names: tuple[str, ...]) -> None:
     assert short_names(directories) == names
-
-
-@given(st.lists(st.lists(st.sampled_from("abc"), min_size=1, max_size=4).map("/".join), min_size=1, max_size=6))
-def test_no_two_places_have_the_same_name(paths: list[str]) -> None:
-    directories = list(dict.fromkeys(f"/home/anne/{path}" for path in paths))
-    names = short_names(directories)
-    assert len(set(names)) == len(directories)
-    assert "anne" not in "".join(names)

@@ -15,7 +15,7 @@ from fswizard.errors import UsageError
 from fswizard.filesystems import parse_candidates
 from fswizard.model.drive import Drive
 from fswizard.model.endurance import usual_budget_bytes
-from fswizard.model.estimates import affordable_rounds, pace_of
+from fswizard.model.estimates import affordable_rounds
 from fswizard.model.metrics import TRIAL_WRITTEN
 from fswizard.model.plan import Plan
 from fswizard.model.result import Result, Sample
@@ -58,18 +58,6 @@ def test_what_was_chosen_goes_before_what_is_usual_which_cuts_no_recipe_short(tm
     assert made.write_budget_bytes == round(1.25 * made.writes_bytes) > 200 * GB
     with pytest.raises(UsageError, match=r"One round writes about 9\d\.\d GB, and the write budget is 50\.0 GB"):
         plan(tmp_path, recipe=heavy, write_budget_bytes=50 * GB)
-
-
-@pytest.mark.parametrize(
-    ("job", "on_ssd", "on_hdd"),
-    [
-        (FioJob("write", 1 << 20, 1 << 30, seconds=4, depth=8), 1.8 * GB, 0.6 * GB),
-        (FioJob("randrw", 4096, 1 << 30, seconds=4, depth=32), 70_000 * 4096 * 2, 180 * 4096 * 2),
-    ],
-)
-def test_what_a_timed_job_writes_goes_by_the_disk(job: FioJob, on_ssd: float, on_hdd: float) -> None:
-    written = [job.timed_bytes(pace_of(replace(SSD, kind=kind))) for kind in ("ssd", "hdd")]
-    assert written == pytest.approx([on_ssd, on_hdd], abs=1)
 
 
 def result(made: Plan, *written: float) -> Result:
