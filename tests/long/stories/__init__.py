@@ -1,1 +1,1 @@
-"""Where the stories of `fswizard --demo` come from: real runs, here or in the test machine."""
+"""Where the stories of `fswizard --demo` come from."""

@@ -1,9 +1,18 @@
-"""Recordings as they are shipped: smaller, and without what only one machine need know."""
+"""Recordings as they are shipped: smaller, and without what identifies the machine.
+
+    python -m tests.long.stories.packing STORY FILE [simulated]
+
+FILE is the result of a run with `--seed 1`, which is packed into fswizard/demo/recordings. The recorded runs:
+xfs-searching: quick --candidates "ext4; xfs; btrfs:noatime" --rounds 2..12
+smr-fileserver: smr.toml --rounds 2..2 on the disk `shingled(100, "size_bytes=2G")` of tests/long/reproduce; simulated
+ssd-tie: tie.toml --rounds 3..5 on a disk of the virtual machine: 2 GiB, 80 MiB/s, 800 requests a second; simulated
+"""
 
 from __future__ import annotations
 
 import gzip
 import re
+import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -14,21 +23,20 @@ from fswizard.model.result_file import encoded
 from tests.recording import events_in
 
 SIMULATED = "simulated"
+"""Stands before the model of a disk that is."""
 OFTEN_S = 0.5
 """Progress that comes sooner after the last one than that is left out."""
 LONGEST_OUTPUT = 1500
 HOME = re.compile(r"(?<![\w./-])/(?:root|home/\w+)(?=[/\"' ])")
 
 
-def pack(name: str, path: Path, *, simulated: bool) -> None:
-    """Make what is shipped of a recording; a disk that is `simulated` says so by its name."""
-    text = HOME.sub("/home/you", b"".join(map(encoded, _smaller(events_in(path), simulated))).decode())
-    shipped = HERE / "recordings" / f"{name}.jsonl.gz"
-    if not shipped.exists() or gzip.decompress(shipped.read_bytes()) != text.encode():
-        shipped.write_bytes(gzip.compress(text.encode(), mtime=0))
+def pack(name: str, path: Path, kind: str = "") -> None:
+    """Make what is shipped of a recording; `kind` is `SIMULATED` or empty."""
+    text = HOME.sub("/home/you", b"".join(map(encoded, _smaller(events_in(path), kind))).decode())
+    (HERE / "recordings" / f"{name}.jsonl.gz").write_bytes(gzip.compress(text.encode(), mtime=0))
 
 
-def _smaller(events: Iterable[Event], simulated: bool) -> Iterator[Event]:
+def _smaller(events: Iterable[Event], kind: str) -> Iterator[Event]:
     last_s = 0.0
     for event in events:
         match event:
@@ -40,12 +48,16 @@ def _smaller(events: Iterable[Event], simulated: bool) -> Iterator[Event]:
             case CommandFinished(output=output):
                 yield replace(event, output=output[-LONGEST_OUTPUT:])
             case RunStarted(plan=plan, environment=environment):
-                drive, recipe = plan.drive, replace(plan.recipe, source="this demo")
+                drive = plan.drive
                 if drive:
-                    model = f"{SIMULATED} {drive.model}".strip() if simulated else drive.model
-                    drive = replace(drive, model=model, serial="", pending="")
+                    drive = replace(drive, model=f"{kind} {drive.model}".strip(), serial="", pending="")
                 # Whoever watches loses nothing.
+                recipe = replace(plan.recipe, source="this demo")
                 anonymous = replace(plan, drive=drive, recipe=recipe, losses=())
                 yield replace(event, plan=anonymous, environment=replace(environment, host=""))
             case _:
                 yield event
+
+
+if __name__ == "__main__":
+    pack(sys.argv[1], Path(sys.argv[2]), *sys.argv[3:])
