@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
  * A disk in real time, as a plugin of nbdkit: its model says when a request is done, and the answer waits until then.
- * What is stored lies in memory. Parameters: model=hdd, ssd or fast, size=BYTES.
+ * What is stored lies in memory. Parameters: model=hdd or ssd, size=BYTES.
  *
  * hdd: the first gigabytes of a desktop disk of 256 GB, 7,200 turns a minute. One arm does one thing after another. A seek
  *   takes 1 ms, and up to 15 more by the root of its distance; then the place has to come round, so that what goes on
@@ -12,8 +12,6 @@
  *
  * ssd: a SATA SSD. 450 MB/s, each way; 60 to 100 us until it answers, to as many requests at once as nbdkit has threads.
  *   A flush takes 0.8 ms from when all is written that lies in its cache. Discards are free.
- *
- * fast: takes no time of its own.
  */
 #define NBDKIT_API_VERSION 2
 #include <nbdkit-plugin.h>
@@ -194,14 +192,6 @@ static int64_t ssd_flush(int64_t now)
 	return larger(written_until, now) + FLUSH_NS;
 }
 
-static int64_t at_once(int64_t now, int64_t place, int64_t length)
-{
-	(void)place, (void)length;
-	return now;
-}
-
-static int64_t flushed_at_once(int64_t now) { return now; }
-
 static const struct model {
 	const char *name;
 	int64_t ticks_per_s;
@@ -212,7 +202,6 @@ static const struct model {
 } models[] = {
 	{ "hdd", BYTES_PER_S, hdd_read, hdd_write, hdd_flush },
 	{ "ssd", NS_PER_S, ssd_read, ssd_write, ssd_flush },
-	{ "fast", NS_PER_S, at_once, at_once, flushed_at_once },
 }, *model = &models[0];
 
 static int64_t monotonic_ns(void)
@@ -236,8 +225,6 @@ static void wait_until(int64_t ticks)
 	int64_t end = converted(ticks, model->ticks_per_s, NS_PER_S), early = end - SPIN_NS;
 	struct timespec until = { early / NS_PER_S, early % NS_PER_S };
 
-	if (model->read == at_once)
-		return;
 	while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL) == EINTR)
 		;
 	while (monotonic_ns() < end)

@@ -2,25 +2,20 @@
 
 `disk_plugin.c` says what each model does. The way to the plugin and back takes 0.2 to 0.5 ms, on a busy machine more,
 and adds to the time of the model: little for a hard disk, but an SSD answers single requests as slowly as an old one.
-
-By hand, as root: python -m tests.long.simulated.real_time hdd 8 fswizard run quick --target image:4G@{}
 """
 
 from __future__ import annotations
 
-import argparse
 import subprocess
-import sys
-import tempfile
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
-from typing import Literal, get_args
+from typing import Literal
 
 from tests.loop.devices import Bench, run
 from tests.loop.failing_host import WITH_US, nbd_device, nbdkit
 
-Model = Literal["hdd", "ssd", "fast"]
+Model = Literal["hdd", "ssd"]
 SOURCE = Path(__file__).with_name("disk_plugin.c")
 HEADER = Path("/usr/include/nbdkit-plugin.h")
 AT_ONCE = 32
@@ -37,7 +32,14 @@ def disk(model: Model, size_bytes: int, directory: Path) -> Iterator[str]:
         settings = (f"model={model}", f"size={size_bytes}")
         undo.enter_context(nbdkit(socket, first, f"--threads={AT_ONCE}", str(plugin), *settings))
         device, _ = undo.enter_context(nbd_device(directory / "disk", socket, first))
-        undo.enter_context(_like(Path("/sys/block", Path(device).name, "queue"), model))
+        # As Linux treats such a disk, where the kernel lets us.
+        for name, value in {
+            "scheduler": "mq-deadline",
+            "rotational": f"{model == 'hdd':d}",
+            "read_ahead_kb": "128",
+        }.items():
+            with suppress(OSError):
+                Path("/sys/block", Path(device).name, "queue", name).write_text(value)
         yield device
 
 
@@ -55,38 +57,3 @@ def _priority() -> tuple[str, ...]:
     real_time = ("chrt", "--rr", "1")
     allowed = subprocess.run([*real_time, "true"], check=False, capture_output=True).returncode == 0
     return real_time if allowed else ("nice", "-n", "-20")
-
-
-@contextmanager
-def _like(queue: Path, model: Model) -> Iterator[None]:
-    """As Linux treats such a disk, where the kernel lets us; some of it would stay with the device's number."""
-    scheduler = "none" if model == "fast" else "mq-deadline"
-    wanted = {"scheduler": scheduler, "rotational": f"{model == 'hdd':d}", "read_ahead_kb": "128"}
-    before = {name: (queue / name).read_text() for name in wanted}
-    before["scheduler"] = before["scheduler"].partition("[")[2].partition("]")[0]
-    _write(queue, wanted)
-    try:
-        yield
-    finally:
-        _write(queue, before)
-
-
-def _write(queue: Path, values: dict[str, str]) -> None:
-    for name, value in values.items():
-        with suppress(OSError):
-            (queue / name).write_text(value)
-
-
-def main() -> int:
-    parser = argparse.ArgumentParser(description="Run a command with {} replaced by a directory on a disk.")
-    parser.add_argument("model", choices=get_args(Model))
-    parser.add_argument("gib", type=int, help="size of the disk; what is written takes memory")
-    parser.add_argument("command", nargs=argparse.REMAINDER)
-    options = parser.parse_args()
-    with tempfile.TemporaryDirectory() as directory, host(options.model, options.gib << 30, Path(directory)) as there:
-        command = [word.replace("{}", str(there)) for word in options.command]
-        return subprocess.run(command, check=False).returncode
-
-
-if __name__ == "__main__":
-    sys.exit(main())
