@@ -1,15 +1,13 @@
 """Run the published experiments again, and write the page on them.
 
     python -m tests.long.reproduce [DOCUMENT or EXPERIMENT...]
-    python -m tests.long.reproduce --page
 
-Without names, all of them. What has its result already is not run again: remove the result to run it anew.
-Needs root, and what `make test-all PART=uml` and `PART=vm` need.
+Without names, all of them; `python -m tests.long.reproduce.page` only writes the page. What has its result already is
+not run again: remove the result to run it anew. Needs root, and what `make test-all PART=uml` and `PART=vm` need.
 """
 
 from __future__ import annotations
 
-import argparse
 import signal
 import subprocess
 import sys
@@ -32,26 +30,21 @@ ROUNDS = ("--rounds", "4..8", "--time", "15m")
 """More than four only where the time suffices."""
 
 
-def main(words: Sequence[str]) -> None:
-    parser = argparse.ArgumentParser(prog="python -m tests.long.reproduce")
-    known = [*DOCUMENTS, *PLACES]
-    parser.add_argument("names", nargs="*", choices=[*known, []], metavar="NAME", help=", ".join(known))
-    parser.add_argument("--page", action="store_true", help="only write the page")
-    options = parser.parse_args(words)
+def main(names: Sequence[str]) -> None:
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that what a machine has on this one is removed
-    asked = [] if options.page else options.names or [*DOCUMENTS]
     failed = []
-    for name in (one for document in asked for one in DOCUMENTS.get(document, (document,))):
-        if (kept := result_path(name)).exists():
-            print(f"{name}: done before; remove {kept} to run it again", flush=True)
-            continue
-        print(f"{name}: begun", flush=True)
-        try:
-            _run(name)
-        except (RuntimeError, OSError, subprocess.CalledProcessError) as error:
-            print(f"{name}: {error}", flush=True)
-            failed.append(name)
-        page.write()
+    for asked in names or DOCUMENTS:
+        for name in DOCUMENTS.get(asked, (asked,)):
+            if result_path(name).exists():
+                print(f"{name}: done before; remove {result_path(name)} to run it again", flush=True)
+                continue
+            print(f"{name}: begun", flush=True)
+            try:
+                _run(name)
+            except (RuntimeError, OSError, subprocess.CalledProcessError) as error:
+                print(f"{name}: {error}", flush=True)
+                failed.append(name)
+            page.write()
     page.write()
     if failed:
         sys.exit(f"Failed: {', '.join(failed)}")

@@ -1,22 +1,15 @@
-"""The page on what was run again, made of what is shipped: `python -m tests.long.reproduce --page`."""
+"""The page on what was run again, made of what is shipped: `python -m tests.long.reproduce.page`."""
 
 from __future__ import annotations
 
-import statistics
-import tempfile
 from collections.abc import Iterable, Iterator
-from functools import partial
-from pathlib import Path
 
-from fswizard.model.metrics import OPERATION_RATE
 from fswizard.model.result import Result
-from fswizard.model.units import rounds_text, three_digits
+from fswizard.model.units import rounds_text
 from fswizard.report.markup import no_markdown
 from tests.long.reproduce.experiments import DOCUMENTS, NOT_RUN, SIMULATED
-from tests.long.reproduce.own_figures import SIZE_BYTES, Figure, figures
 from tests.long.reproduce.published import PUBLISHED, document, experiment, result_of
 from tests.long.reproduce.verdicts import compared, judged
-from tests.long.uml.models import Modelled, compiled
 
 PAGE = PUBLISHED / "README.md"
 TITLES = {
@@ -35,24 +28,13 @@ in the files of this directory, how each is run again, with the results, in [rer
 
 “In simulated time” means: by fswizard itself, with real filesystems, on a machine whose clock stands still while it
 computes, so that only its simulated disks take time. Their models, with sources, are in
-[models.c](../../tests/long/uml/driver/models.c). ZFS is measured in a virtual machine.
+[models.c](../../tests/long/uml/driver/models.c); a test holds the shingled disk to the figures of real ones,
+give or take a quarter. ZFS is measured in a virtual machine.
 
 `make reproduce` makes this page: it measures what has no result yet. `make reproduce DOCUMENT=NAME` runs one document:
 shingled, f2fs, trees or arrays. `fswizard run FILE` runs one experiment on a disk of your own, with its recipe of
 [reruns/recipes](reruns/recipes).
 """
-OWN = """## The simulated shingled disk
-
-Its own figures beside those of real disks of that family, each within a quarter or with a reason. Like the real disk it
-offers no TRIM.
-"""
-CLEANING = {
-    "smr-fileserver": "",
-    "smr-fileserver-quick": ", if a band were cleaned in a quarter of a second",
-    "smr-fileserver-slow": ", if a band were cleaned in a second",
-}
-RATE = OPERATION_RATE.name
-DECIDES = "How long a band takes to clean decides this figure."
 
 
 def write() -> None:
@@ -74,8 +56,6 @@ def _blocks() -> Iterator[str]:
             yield table(("work", "candidate", "published", "here", "agreement"), compared(name))
             yield "\n".join(f"- {no_markdown(note)}" for note in experiment(name).notes)
         yield NOT_RUN.get(it, "")
-    yield OWN
-    yield _own_figures()
 
 
 def _machine_text(result: Result) -> str:
@@ -87,38 +67,12 @@ def _machine_text(result: Result) -> str:
     return f"Measured {environment.started[:10]}: {', '.join(filter(None, parts))}."
 
 
-def _own_figures() -> str:
-    with tempfile.TemporaryDirectory() as directory:
-        shingled = partial(Modelled, compiled(Path(directory)), "shingled", SIZE_BYTES)
-        rows = []
-        for title, unit, published, ours, source in (*figures(shingled), *_penalty()):
-            why = DECIDES if abs(ours / published - 1) > 0.25 else ""
-            rows.append((title, *(f"{three_digits(value)} {unit}" for value in (published, ours)), source, why))
-    return table(("property", "real", "simulated", "source", "more than a quarter off, because"), rows, escaped=False)
-
-
-def _penalty() -> Iterator[Figure]:
-    """How many times slower the shingled disk is, in published runs and in ours, by how long it takes to clean."""
-    there = [
-        statistics.median(next(work for work in document(name).workload if work.metric == RATE).of("ext4"))
-        for name in ("pmr-fileserver", "smr-fileserver")
-    ]
-    source = "[joshell](https://github.com/gmatht/joshell/tree/master/benchmarks/SMR)"
-    for name, how in CLEANING.items():
-        results = [result for result in map(result_of, ("pmr-fileserver", name)) if result]
-        here = [
-            statistics.median(s.value for s in result.samples if (s.candidate, s.metric) == ("ext4", RATE))
-            for result in results
-        ]
-        if len(here) == 2:
-            title = f"File server on ext4: the conventional disk over the shingled one{how}"
-            yield Figure(title, "times", there[0] / there[1], here[0] / here[1], source)
-
-
-def table(header: tuple[str, ...], rows: Iterable[tuple[str, ...]], *, escaped: bool = True) -> str:
+def table(header: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
     """A table of Markdown; empty where it has no rows."""
     lines = [f"| {' | '.join(header)} |", f"| {' | '.join('---' for _ in header)} |"]
-    for row in rows:
-        cells = [no_markdown(text.strip()) if escaped else text.strip() for text in row]
-        lines.append(f"| {' | '.join(cells)} |")
+    lines += [f"| {' | '.join(no_markdown(text.strip()) for text in row)} |" for row in rows]
     return "\n".join(lines) if len(lines) > 2 else ""
+
+
+if __name__ == "__main__":
+    write()
