@@ -16,7 +16,7 @@ from tests.loop.runs import COPY_TREE, RANDOM_WRITE, SHORT, short_session, watch
 
 pytestmark = [pytest.mark.root, pytest.mark.loop, pytest.mark.fio, pytest.mark.slow]
 
-RUNS = 100
+RUNS = 20
 LONGER = FioJob("randwrite", 4096, 8 << 20, seconds=0.3, depth=4)
 WORKLOADS = (replace(RANDOM_WRITE, job=LONGER, seconds=0.7, writes_bytes=64 << 20), COPY_TREE)
 
@@ -32,12 +32,12 @@ def of_itself(directory: Path, seed: int) -> Verdict:
     return ratio.verdict
 
 
-def test_of_a_hundred_runs_of_the_same_filesystem_five_at_most_have_a_winner(tmp_path: Path) -> None:
-    """An hour or less. The ones that are checked in are judged by every test run."""
+def test_of_twenty_runs_of_the_same_filesystem_two_at_most_have_a_winner(tmp_path: Path) -> None:
+    """A quarter of an hour. A hundred recorded ones are judged by every test run."""
     verdicts: Counter[Verdict] = Counter()
     for seed in range(1, RUNS + 1):
         directory = tmp_path / str(seed)
         directory.mkdir()
         verdicts[of_itself(directory, seed)] += 1
     print(f"ext4:relatime against ext4 in {RUNS} runs: {dict(verdicts)}")
-    assert verdicts["alike"] + verdicts["open"] >= 0.95 * RUNS
+    assert verdicts["alike"] + verdicts["open"] >= RUNS - 2
