@@ -36,83 +36,65 @@ for _number, _usual in {signal.SIGINT: signal.default_int_handler, signal.SIGHUP
         signal.signal(_number, _usual)
 
 
-def _there(*wanted: str, package: str) -> Callable[[], str]:
-    """Finds programs by their names, and files by their paths."""
-
-    def look() -> str:
-        lacks = [each for each in wanted if not (Path(each).exists() if "/" in each else commands.find(each))]
-        return f"{package} not installed; {' '.join(programs.install_command(package.split()))}" if lacks else ""
-
-    return look
+def _runs(*argv: str) -> bool:
+    return commands.find(argv[0]) is not None and commands.query(argv).exit_code == 0
 
 
-def _runs(*argv: str, lack: str) -> Callable[[], str]:
-    return lambda: lack if commands.find(argv[0]) is None or commands.query(argv).exit_code else ""
-
-
-def _filesystem(name: str) -> Callable[[], str]:
-    def look() -> str:
-        state = availability(catalogue()[name])
-        return lack_of("loop") if state.usable else f"{state.reason} {state.hint}"
-
-    return look
-
-
-def _root() -> str:
-    return "" if os.geteuid() == 0 else "not root; sudo make test"
-
-
-def _loop() -> str:
-    none = "the kernel offers no loop device; modprobe loop, or leave the container"
-    return lack_of("root") or _runs("losetup", "--find", lack=none)()
-
-
-def _cgroup() -> str:
+def _has_cgroup() -> bool:
     with memory_limit.limited(memory_limit.LEAST_BYTES) as limit:
-        there = limit is not None
-    return lack_of("root") or ("" if there else "the kernel offers no memory cgroup; leave the container")
+        return limit is not None
 
 
-def _udisks() -> str:
-    daemons = ("/usr/libexec/udisks2/udisksd", "/usr/lib/polkit-1/polkitd", "dbus-daemon", "dbus-send", "udiskie")
-    return lack_of("root") or lack_of("udevd") or _there(*daemons, package="udisks2 dbus polkitd udiskie")()
-
-
-_VM = ("qemu-system-x86_64", "mmdebstrap", "genext2fs")
-_UML = (str(kernel.SOURCES), "cc", "make", "flex", "bison", "bc")
-NEEDS: dict[str, Callable[[], str]] = {
-    "root": _root,
-    "cgroup": _cgroup,
-    "loop": _loop,
-    "sudo": _runs("sudo", "-n", "true", lack="no sudo without a password; install it, or run `sudo true` first"),
-    "fio": _there("fio", package="fio"),
-    "xfs": _filesystem("xfs"),
-    "btrfs": _filesystem("btrfs"),
-    "ntfs_3g": _filesystem("ntfs-3g"),
-    "sfdisk": _there("sfdisk", package="fdisk"),
-    "shellcheck": _there("shellcheck", package="shellcheck"),
-    "borg": _there("borg", package="borgbackup"),
-    "rsync": _there("rsync", package="rsync"),
-    "sqlite3": _there("sqlite3", package="sqlite3"),
-    "strace": _there("strace", package="strace"),
-    "dpkg": _there("dpkg", "dpkg-deb", package="dpkg"),
-    "tmux": _there("tmux", package="tmux"),
-    "cc": _there("cc", package="gcc libc6-dev"),
-    "rsvg": _there("rsvg-convert", package="librsvg2-bin"),
-    "nbd": _there("nbdkit", "nbdfuse", "/dev/fuse", package="nbdkit libnbd-bin fuse3"),
-    "nbdkit_plugin": _there(str(real_time.HEADER), "cc", package="nbdkit-plugin-dev gcc libc6-dev"),
-    "udevd": _there("/lib/systemd/systemd-udevd", package="udev"),
-    "udisks": _udisks,
-    "uml": _there(*_UML, package=kernel.PACKAGES),
-    "vm": _there(*_VM, package="qemu-system-x86 mmdebstrap genext2fs"),
+FILESYSTEMS = {"xfs": "xfs", "btrfs": "btrfs", "ntfs_3g": "ntfs-3g"}
+PROGRAMS = {
+    "fio": ("fio", "fio"),
+    "sfdisk": ("sfdisk", "fdisk"),
+    "shellcheck": ("shellcheck", "shellcheck"),
+    "borg": ("borg", "borgbackup"),
+    "rsync": ("rsync", "rsync"),
+    "sqlite3": ("sqlite3", "sqlite3"),
+    "strace": ("strace", "strace"),
+    "dpkg": ("dpkg-deb", "dpkg"),
+    "tmux": ("tmux", "tmux"),
+    "cc": ("cc", "gcc libc6-dev"),
+    "rsvg": ("rsvg-convert", "librsvg2-bin"),
+    "nbd": ("nbdkit nbdfuse /dev/fuse", "nbdkit libnbd-bin fuse3"),
+    "nbdkit_plugin": (f"{real_time.HEADER} cc", "nbdkit-plugin-dev gcc libc6-dev"),
+    "udisks": (
+        "/lib/systemd/systemd-udevd /usr/libexec/udisks2/udisksd /usr/lib/polkit-1/polkitd "
+        "dbus-daemon dbus-send udiskie",
+        "udev udisks2 dbus polkitd udiskie",
+    ),
+    "uml": (f"{kernel.SOURCES} cc make flex bison bc", kernel.PACKAGES),
+    "vm": ("qemu-system-x86_64 mmdebstrap genext2fs", "qemu-system-x86 mmdebstrap genext2fs"),
 }
-"""Markers, and what says why tests that have them cannot run here, and how to get what they need."""
+"""Programs and files that tests with a marker need, and the packages of Debian that have them."""
+RIGHTS: dict[str, tuple[Callable[[], bool], str]] = {
+    "root": (lambda: os.geteuid() == 0, "not root; sudo make test"),
+    "cgroup": (_has_cgroup, "not root, or the kernel offers no memory cgroup; sudo make test, or leave the container"),
+    "loop": (
+        lambda: os.geteuid() == 0 and _runs("losetup", "--find"),
+        "not root, or the kernel offers no loop device; sudo make test, modprobe loop, or leave the container",
+    ),
+    "sudo": (lambda: _runs("sudo", "-n", "true"), "no sudo without a password; install it, or run `sudo true` first"),
+}
+"""What else markers stand for: whether it is there, and what to do otherwise."""
+MARKERS = (*RIGHTS, *FILESYSTEMS, *PROGRAMS)
 
 
 @cache
 def lack_of(marker: str) -> str:
     """Why tests with a marker cannot run here; empty if they can."""
-    return NEEDS[marker]()
+    if marker in RIGHTS:
+        there, lack = RIGHTS[marker]
+        return "" if there() else lack
+    if marker in FILESYSTEMS:
+        state = availability(catalogue()[FILESYSTEMS[marker]])
+        return "" if state.usable else f"{state.reason} {state.hint}"
+    wanted, packages = (words.split() for words in PROGRAMS[marker])
+    if all(Path(each).exists() if "/" in each else commands.find(each) for each in wanted):
+        return ""
+    return f"{' '.join(packages)} not installed; {' '.join(programs.install_command(packages))}"
 
 
 LOCKED = ("conftest.py", "builders.py")
@@ -126,7 +108,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    for marker in NEEDS:
+    for marker in MARKERS:
         config.addinivalue_line("markers", f"{marker}: skipped where that is not to be had")
     config.addinivalue_line("markers", "slow: takes long on purpose; runs with --slow, in a part of make test-all")
     # No deadline, as other programs may keep the machine busy; in CI the same examples each time, elsewhere new ones.
@@ -152,7 +134,7 @@ def _keep_mounts_to_ourselves() -> None:
 
 
 def pytest_report_header(config: pytest.Config) -> list[str]:
-    lacks = {marker: lack_of(marker) for marker in NEEDS}
+    lacks = {marker: lack_of(marker) for marker in MARKERS}
     lines = [f"tests on: {', '.join(marker for marker in lacks if not lacks[marker]) or 'plain ones only'}"]
     lines += [f"tests off: {marker} ({lack})" for marker, lack in lacks.items() if lack]
     return lines if config.getoption("--slow") else [*lines, "tests off: slow (add --slow)"]
@@ -161,7 +143,7 @@ def pytest_report_header(config: pytest.Config) -> list[str]:
 def pytest_runtest_setup(item: pytest.Item) -> None:
     if item.get_closest_marker("slow") and not item.config.getoption("--slow"):
         pytest.skip("slow: add --slow")
-    for marker in NEEDS:
+    for marker in MARKERS:
         if item.get_closest_marker(marker) and (lack := lack_of(marker)):
             pytest.skip(f"{marker}: {lack}")
 

@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import fcntl
-import os
-import shutil
-import tempfile
-from collections.abc import AsyncIterator, Generator, Iterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -19,25 +15,6 @@ from tests.loop.devices import Bench
 from tests.loop.machine_state import loops_below, wait_until_gone
 from tests.loop.people import User, user
 from tests.loop.tiny_run import TWO_KINDS
-
-ROOM_BYTES = 4 << 30
-"""The images of as many tests as run side by side fit into this."""
-SIDE_BY_SIDE = 2
-"""Where there is less room, so many do."""
-
-
-@pytest.hookimpl(wrapper=True)
-def pytest_runtest_protocol() -> Generator[None, object, object]:
-    """Where there is little room, a test and all that it sets up wait for others of this directory."""
-    worker = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw"))
-    turn = os.open(sorted(Path(__file__).parent.glob("*.py"))[worker % SIDE_BY_SIDE], os.O_RDONLY)
-    try:
-        if shutil.disk_usage(tempfile.gettempdir()).free < ROOM_BYTES:
-            fcntl.flock(turn, fcntl.LOCK_EX)
-        return (yield)
-    finally:
-        fcntl.flock(turn, fcntl.LOCK_UN)  # a child that is left may have it open, too
-        os.close(turn)
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -54,7 +31,7 @@ def _nothing_left_behind(tmp_path_factory: pytest.TempPathFactory) -> Iterator[N
     own = tmp_path_factory.getbasetemp()
     before = _state(own)
     yield
-    wait_until_gone(lambda: _state(own) - before, "the machine is as it was")
+    wait_until_gone(lambda: _state(own) - before)
 
 
 def _state(own: Path) -> set[str]:

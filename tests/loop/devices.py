@@ -112,9 +112,9 @@ def run(*argv: str) -> str:
     return done.stdout
 
 
-def make_image(directory: Path, size_bytes: int = 64 << 20, name: str = "image") -> Path:
+def make_image(directory: Path, size_bytes: int = 64 << 20) -> Path:
     """With all its blocks allocated and none written."""
-    image = directory / name
+    image = directory / "image"
     with image.open("wb") as file:
         os.posix_fallocate(file.fileno(), 0, size_bytes)
     return image

@@ -14,12 +14,6 @@ LIMIT_S = 60.0
 """Far more than anything waited for takes: a busy machine makes no test fail."""
 
 
-def lasting(limit_s: float = LIMIT_S) -> Callable[[], bool]:
-    """Whether a time limit still runs; a short one lasts LIMIT_S all the same."""
-    end = time.monotonic() + max(limit_s, LIMIT_S)
-    return lambda: time.monotonic() < end
-
-
 def loops_below(directory: Path | str) -> list[str]:
     """Loop devices with backing files below `directory`, deleted ones too."""
     found = []
@@ -55,24 +49,19 @@ def alive(processes: Iterable[psutil.Process]) -> list[str]:
     return found
 
 
-def processes_named(name: str, ancestor: int) -> list[psutil.Process]:
-    """Those of that name below `ancestor`; others end while they are looked at."""
-    found = []
-    for process in descendants(ancestor):
-        with suppress(psutil.NoSuchProcess):
-            if process.name() == name:
-                found.append(process)
-    return found
+def process_named(name: str, ancestor: int) -> int:
+    """The first process of that name below `ancestor`, waited for; others end while they are looked at."""
+    found: list[int] = []
 
+    def look() -> bool:
+        for process in descendants(ancestor):
+            with suppress(psutil.NoSuchProcess):
+                if process.name() == name:
+                    found.append(process.pid)
+        return bool(found)
 
-def process_named(name: str, ancestor: int, limit_s: float = LIMIT_S) -> int:
-    """The first process of that name below `ancestor`, waited for."""
-    lasts = lasting(limit_s)
-    while lasts():
-        if found := processes_named(name, ancestor):
-            return found[0].pid
-        time.sleep(0.01)
-    raise AssertionError(f"no process {name} came")
+    wait_until(look, LIMIT_S, f"a process {name} comes")
+    return found[0]
 
 
 def writer_of(result: Path) -> int:
@@ -83,15 +72,18 @@ def writer_of(result: Path) -> int:
 
 
 def wait_until(condition: Callable[[], object], limit_s: float, what: str) -> None:
-    """Wait for what happens by itself."""
-    wait_until_gone(lambda: () if condition() else ("it never happened",), what, limit_s)
+    """Wait for what happens by itself; a short limit lasts LIMIT_S all the same."""
+    end_s = time.monotonic() + max(limit_s, LIMIT_S)
+    while not condition():
+        assert time.monotonic() < end_s, f"{what}: it never happened"
+        time.sleep(0.01)
 
 
-def wait_until_gone(left: Callable[[], Collection[str]], what: str, limit_s: float = LIMIT_S) -> None:
+def wait_until_gone(left: Callable[[], Collection[str]]) -> None:
     """Wait until nothing is `left`; the failure says what is."""
-    lasts = lasting(limit_s)
+    end_s = time.monotonic() + LIMIT_S
     while remaining := left():
-        assert lasts(), f"{what}: {', '.join(sorted(remaining))}"
+        assert time.monotonic() < end_s, f"left behind: {', '.join(sorted(remaining))}"
         time.sleep(0.01)
 
 
@@ -103,7 +95,7 @@ def assert_nothing_lives(directory: Path, processes: list[psutil.Process]) -> No
         mounts = Path("/proc/self/mounts").read_text().splitlines()
         return [*alive(processes), *loops, *(mount for mount in mounts if f"{directory}/fswizard-" in mount)]
 
-    wait_until_gone(left, "nothing of the run is left")
+    wait_until_gone(left)
 
 
 def names_in(directory: Path) -> list[str]:

@@ -22,7 +22,6 @@ from pathlib import Path
 import pytest
 
 import fswizard
-from fswizard.system import commands
 from tests.fakes.host import ROOMY
 from tests.loop.tiny_run import MAIN
 from tests.recipe_texts import writing
@@ -76,9 +75,6 @@ class User:
 @contextmanager
 def user(rule: str) -> Iterator[User]:
     """A new user; `rule` is what sudoers says, with `USER` for the name, or empty."""
-    if commands.find("useradd") is None or commands.find("chpasswd") is None:
-        pytest.skip("useradd and chpasswd are not installed")
-    _check_python()
     name = f"fswiz{secrets.token_hex(3)}"
     sudoers = Path("/etc/sudoers.d") / name
     add = ["useradd", "--create-home", "--base-dir", "/var/tmp", "--shell", "/bin/sh", name]
@@ -137,9 +133,3 @@ def _needed(name: str) -> Iterator[PackagePath]:
             with contextlib.suppress(PackageNotFoundError):
                 yield from files(match[0]) or ()
                 yield from _needed(match[0])
-
-
-def _check_python() -> None:
-    check = [SYSTEM_PYTHON, "-c", "import sys; sys.exit(sys.version_info < (3, 10))"]
-    if subprocess.run(check, check=False).returncode:
-        pytest.skip(f"{SYSTEM_PYTHON} is older than 3.10")

@@ -19,7 +19,7 @@ from fswizard.engines.fio import FioJob
 from fswizard.engines.tree import TreeJob
 from fswizard.model.metrics import SYNCS
 from fswizard.model.recipe import Job, Recipe, Workload
-from tests.conftest import NEEDS
+from tests.conftest import MARKERS
 from tests.loop.runs import result_of, short_session
 
 pytestmark = [getattr(pytest.mark, name) for name in ("root", "loop", "fio", "borg", "dpkg", "rsync", "sqlite3")]
@@ -32,7 +32,7 @@ BESIDE = ("device_written", "used")
 
 def case(filesystem: str, *marks: str) -> Any:
     """One after the other: they take room."""
-    own = [getattr(pytest.mark, name) for name in (*{filesystem} & NEEDS.keys(), *marks)]
+    own = [getattr(pytest.mark, name) for name in (*{filesystem}.intersection(MARKERS), *marks)]
     return pytest.param(filesystem, bool(marks), marks=[*own, pytest.mark.xdist_group("matrix")])
 
 

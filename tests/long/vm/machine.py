@@ -65,11 +65,11 @@ class Channel:
         self._lines = connection.makefile("r", encoding="utf-8")
         self._events: list[dict[str, Any]] = []
 
-    def ask(self, command: str, arguments: Mapping[str, Any] = _NOTHING, *, timeout_s: float = TIMEOUT_S) -> Any:
+    def ask(self, command: str, arguments: Mapping[str, Any] = _NOTHING) -> Any:
         """The answer to one command. Raises RuntimeError with QEMU's words where it is refused."""
         self._connection.sendall(json.dumps({"execute": command, "arguments": arguments}).encode() + b"\n")
         while True:
-            answer = self._next(timeout_s)
+            answer = self._next(TIMEOUT_S)
             if "error" in answer:
                 raise RuntimeError(f"{command}: {answer['error']['desc']}")
             if "return" in answer:
