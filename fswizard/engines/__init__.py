@@ -15,6 +15,8 @@ needs nothing else. `fsync.py` is a short example; `Job` in `model/recipe.py` de
 - If no usual program does the work, write `shared/NAME_worker.py` with nothing but the standard library, and start it
   with the command line that `worker` returns.
 
+What an everyday program does with a tree of files is no engine, but an operation in `shared/operations.py`.
+
 Try it with a recipe of one workload, `fswizard run ./mine.toml --rounds 2..2 --target image:300M@/var/tmp`. Add a small
 job to `JOBS` in `tests/unit/test_workload_programs.py` and run that. If a shipped recipe uses the
 engine, extend `SMALL` in `tests/loop/test_workload_matrix.py`, which makes its jobs small, and run that as root.
@@ -25,7 +27,6 @@ from __future__ import annotations
 import importlib
 import pkgutil
 
-from fswizard.engines.former import FormerJob
 from fswizard.engines.shared.context import (
     BareDevice,
     WorkloadContext,
@@ -33,9 +34,9 @@ from fswizard.engines.shared.context import (
     WorkloadFailed,
     forget_cell,
 )
-from fswizard.engines.shared.engine import Engine, age, ageing, cached_share
+from fswizard.engines.shared.engine import Engine, FormerJob, age, ageing, cached_share
 from fswizard.engines.shared.programs import require_unkilled
-from fswizard.engines.shared.trees import TreeShape
+from fswizard.engines.tree import TreeShape
 from fswizard.model.recipe import Job, PlannedCommand, Program
 
 __all__ = [
@@ -56,10 +57,10 @@ def programs() -> tuple[Program, ...]:
 
 
 def planned_age(write_bytes: int, free_bytes: int) -> PlannedCommand:
-    work = ageing("MOUNT", "SCRATCH", "SEED", write_bytes, free_bytes)
-    return PlannedCommand(work.argv, text=work.text)
+    return ageing("MOUNT", "SCRATCH", "SEED", write_bytes, free_bytes).planned
 
 
+Job.kinds[FormerJob.engine] = FormerJob
 for _module in pkgutil.iter_modules(__path__, f"{__name__}."):
     for _kind in vars(importlib.import_module(_module.name)).values():
         if isinstance(_kind, type) and issubclass(_kind, Job) and _kind.__module__ == _module.name:

@@ -1,16 +1,19 @@
-"""Block workloads, carried out by fio on one file."""
+"""Block workloads, carried out by fio on one file, also until a shingled disk's persistent cache overflows."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import math
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Annotated, Literal
+from itertools import pairwise
+from statistics import fmean, median
+from typing import Annotated, Any, Literal, NamedTuple
 
-from fswizard.engines.shared.context import MIB, TIB, BareDevice, WorkloadDisturbed, WorkloadFailed
+from fswizard.engines.shared.context import MIB, TIB, BareDevice, WorkloadFailed
 from fswizard.engines.shared.engine import Engine, Files, Timed
-from fswizard.engines.shared.fio_output import DumpReader, Figures, figures, rates_by_second
-from fswizard.engines.shared.programs import Done, Reader, Work, failure, watch
+from fswizard.engines.shared.programs import Done, Work, follow
 from fswizard.language import N_, _
 from fswizard.model.estimates import SEQUENTIAL_BYTES_PER_S, SSD
 from fswizard.model.filesystem import Strain
@@ -19,17 +22,21 @@ from fswizard.model.keys import must_be, within
 from fswizard.model.metrics import BYTES_WRITTEN, CPU, IOPS, LATE_RATE, LATENCIES, SYNCS, THROUGHPUT, Metric
 from fswizard.model.recipe import Pace, Program
 from fswizard.model.units import binary_size_text, size_text
-from fswizard.progress.workload_events import Doing, Emit, Measured, Progress, Ran
-from fswizard.system.process import Finished
+from fswizard.progress.workload_events import Doing, Emit, Measured, Progress
 
 START_S = 0.3
 """Time that fio needs to start and stop."""
-INTERRUPTED = 128
-"""fio's exit code after SIGINT."""
 FASTEST_DEVICE_BYTES_PER_S = 50e9
 """Upper bound for any disk, so that a job that bypasses the page cache ends by time rather than bytes."""
+PERCENTILES = ("50.000000", "99.000000", "99.900000")
 FIGURES = (THROUGHPUT, IOPS, *LATENCIES, BYTES_WRITTEN, CPU)
-"""Metrics of every job; a job that syncs also has `SYNCS`."""
+"""Metrics of every job."""
+CLIFF = (
+    Metric("rate_before_cliff", "B/s", "higher"),
+    Metric("sustained_rate", "B/s", "higher"),  # after the cliff, or of the whole run if there is none
+    Metric("bytes_before_cliff", "B", "higher"),
+    Metric("slowest_second", "B/s", "higher"),
+)
 
 _DOING = {
     "read": N_("reading blocks of {size} in sequence"),
@@ -40,18 +47,69 @@ _DOING = {
 }
 
 
+class Figures(NamedTuple):
+    """Totals of all jobs since fio started; latencies are from submission to completion, of the slower of reads and
+    writes."""
+
+    at_s: float
+    """Time by fio's clock."""
+    io_bytes: int
+    written_bytes: int
+    operations: int
+    bytes_per_s: float
+    iops: float
+    latencies_s: Sequence[float]
+    """Median, 99th percentile, and the worst."""
+    syncs_s: Sequence[float]
+    """PERCENTILES of fsync and fdatasync; zeros without any."""
+
+    @classmethod
+    def of(cls, dump: Mapping[str, Any]) -> Figures:
+        """The figures of one object of the output of fio with `--group_reporting`."""
+        job = dump["jobs"][0]
+        sides = (job["read"], job["write"])
+        median_s, p99_s, _ = map(max, zip(*(_latencies(side) for side in sides)))
+        return cls(
+            at_s=dump["timestamp_ms"] / 1e3,
+            io_bytes=sum(side["io_bytes"] for side in sides),
+            written_bytes=job["write"]["io_bytes"],
+            operations=sum(side["total_ios"] for side in sides),
+            bytes_per_s=sum(side["bw_bytes"] for side in sides),
+            iops=sum(side["iops"] for side in sides),
+            latencies_s=(median_s, p99_s, max(side["lat_ns"]["max"] for side in sides) / 1e9),
+            syncs_s=_latencies(job["sync"]),
+        )
+
+
+def _latencies(side: Mapping[str, Any]) -> list[float]:
+    latency = side["lat_ns"]
+    percentiles = latency.get("percentile", {})
+    # They are bins some percent wide, whose middle may lie beyond the worst value.
+    return [min(percentiles.get(name, 0), latency["max"]) / 1e9 for name in PERCENTILES]
+
+
+def rates_by_second(history: Sequence[Figures]) -> list[float]:
+    """Bytes read and written in each second of a run, by fio's clock, without the final fsync."""
+    seconds: defaultdict[int, list[float]] = defaultdict(list)
+    for one, other in pairwise(history[:-1]):  # the last figures count the final fsync
+        if other.at_s > one.at_s:
+            rate = (other.io_bytes - one.io_bytes) / (other.at_s - one.at_s)
+            seconds[int(other.at_s - history[0].at_s)].append(rate)
+    return [fmean(seconds[second]) for second in sorted(seconds)]
+
+
 @frozen
 class FioJob(Engine):
     """A block workload on one file, run by fio."""
 
     engine = "fio"
     programs = (Program("fio", N_("block workloads")),)
-    metrics = (*FIGURES, *SYNCS)
+    metrics = (*FIGURES, *SYNCS, *CLIFF)
     rw: Literal["read", "write", "randread", "randwrite", "randrw"]
     block_bytes: Annotated[int, within(512, 64 * MIB)]
     size_bytes: Annotated[int, within(MIB, 16 * TIB)]
     """Size of the file, which is shared by workloads of a recipe with the same size."""
-    seconds: Annotated[float, within(0, 86_400)] = 0.0
+    seconds: Annotated[float, within(0, 604_800)] = 0.0
     """Duration, or 0 to read or write the whole file once."""
     jobs: Annotated[int, within(1, 256)] = 1
     depth: Annotated[int, within(1, 1024)] = 1
@@ -61,16 +119,20 @@ class FioJob(Engine):
     """fdatasync after this many writes, as databases sync their logs; 0 means one fsync, at the end."""
     allocated: bool = False
     """The file is only allocated beforehand (fallocate), as for a virtual machine."""
+    cliff: bool = False
+    """Measure the rate before and after a shingled disk's persistent cache overflows."""
 
     def __post_init__(self) -> None:
         if self.block_bytes > self.size_bytes:
             raise must_be("block", _("at most the size of the file"))
         if self.allocated and not (self.writes and self.seconds):
             raise must_be("allocated", _("true only for writes that take a number of seconds, or false"))
+        if self.cliff and not (self.writes and self.seconds and self.direct):
+            raise must_be("cliff", _("true only for direct writes that take a number of seconds, or false"))
 
     @property
     def yielded(self) -> tuple[Metric, ...]:
-        return self.metrics if self.fdatasync else FIGURES
+        return FIGURES + (SYNCS if self.fdatasync else ()) + (CLIFF if self.cliff else ())
 
     @property
     def writes(self) -> bool:
@@ -94,7 +156,7 @@ class FioJob(Engine):
 
     @property
     def runs_bare(self) -> bool:
-        return not self.fdatasync
+        return not (self.fdatasync or self.cliff)
 
     @property
     def counts(self) -> str:
@@ -112,22 +174,17 @@ class FioJob(Engine):
 
     def timed(self, directory: str, scratch: str, seed: str) -> Timed:
         path = f"{directory}/fio-{binary_size_text(self.size_bytes)}{'-allocated' if self.allocated else ''}"
-        work = self._work(path, scratch, seed, self._text)
+        work = self._work(path, scratch, seed)
         if self.rw in ("write", "randwrite") and not self.seconds and self.jobs == 1:  # it makes a new file itself
             return Timed((work,), makes=Files(path, self.size_bytes), syncs=False)
-        text = _("preparing a file of {size}", size=size_text(self.size_bytes))
         # Its content does not compress.
-        layout = FioJob("write", MIB, self.size_bytes, depth=4, direct=self.direct)._work(path, scratch, seed, text)
+        layout = FioJob("write", MIB, self.size_bytes, depth=4, direct=self.direct)._work(path, scratch, seed)
+        layout = replace(layout, text=_("preparing a file of {size}", size=size_text(self.size_bytes)))
         if self.allocated:
-            argv = ("fallocate", f"--length={self.size_bytes}", path)
-            layout = replace(layout, argv=argv, reader=None)
+            layout = replace(layout, argv=("fallocate", f"--length={self.size_bytes}", path), reader=None)
         return Timed((work,), (Files(path, self.size_bytes, (layout,)),), syncs=False)
 
-    @property
-    def _text(self) -> str:
-        return _(_DOING[self.rw], size=binary_size_text(self.block_bytes))
-
-    def _work(self, path: str, scratch: str, seed: str, text: str) -> Work:
+    def _work(self, path: str, scratch: str, seed: str) -> Work:
         rate = SEQUENTIAL_BYTES_PER_S
         if self.random:
             rate = min(rate, 20_000 * self.block_bytes)
@@ -136,9 +193,10 @@ class FioJob(Engine):
         if written_bytes is None:
             written_bytes = whole_bytes if self.writes else 0
         return Work(
-            self._command(path, seed), text, START_S + (self.seconds or whole_bytes / rate), written_bytes,
+            self._command(path, seed), _(_DOING[self.rw], size=binary_size_text(self.block_bytes)),
+            START_S + (self.seconds or whole_bytes / rate), written_bytes,
             # fio looks for TMPDIR/fio-dump-status, with which anybody could ask for a report.
-            env={"TMPDIR": scratch}, reader=partial(FioOutput, self),
+            env={"TMPDIR": scratch}, reader=self._read,
         )  # fmt: skip
 
     def _command(self, path: str, seed: str, limit_bytes: int = 0) -> tuple[str, ...]:
@@ -169,17 +227,38 @@ class FioJob(Engine):
             argv.append("--refill_buffers")
         return tuple(argv)
 
+    def _read(self, history: list[Figures], dump: Mapping[str, Any], emit: Emit) -> int:
+        """The reader of fio's output, four objects per second."""
+        now = Figures.of(dump)
+        if not self.seconds:
+            fraction = now.io_bytes / (self.size_bytes * self.jobs)
+        else:
+            fraction = now.io_bytes / now.bytes_per_s / self.seconds if now.bytes_per_s else 0.0
+        rate = None
+        if history and now.at_s - history[-1].at_s > 0.1:
+            last = history[-1]
+            moved = now.operations - last.operations if self.random else now.io_bytes - last.io_bytes
+            rate = moved / (now.at_s - last.at_s)
+        median_s, _, worst_s = now.latencies_s
+        emit(Progress(min(1.0, fraction), rate, "1/s" if self.random else "B/s", median_s or None, worst_s or None))
+        history.append(now)
+        return next((job["error"] for job in dump["jobs"] if job["error"]), 0)
+
     def figures(self, done: Sequence[Done]) -> Iterator[Measured]:
-        history: list[Figures] = done[0].answer
-        last = history[-1]
-        latencies = (last.median_s, last.p99_s, last.worst_s)
-        values = (last.bytes_per_s, last.iops, *latencies, last.written_bytes, done[0].finished.cpu_s)
-        yield from map(Measured, FIGURES, values)
+        history: Sequence[Figures] = done[0].answers
+        if not history or not history[-1].operations:
+            raise WorkloadFailed("program", _("fio ended without having measured anything."), done[0].finished.output)
+        last, cpu_s = history[-1], done[0].finished.cpu_s
+        yield from map(Measured, FIGURES, (last.bytes_per_s, last.iops, *last.latencies_s, last.written_bytes, cpu_s))
         if self.fdatasync and any(last.syncs_s):
             yield from map(Measured, SYNCS, last.syncs_s)
-        rates = rates_by_second(history[:-1])  # the last figures count the final fsync
+        rates = rates_by_second(history)
         third = len(rates) // 3
-        if third and any(rates[:third]) and self.writes and self.direct:
+        if self.cliff and len(rates) >= 2:
+            at = cliff(rates)
+            values = (median(rates[:at]), median(rates[at:]), sum(rates[:at]), min(rates))
+            yield from map(Measured, CLIFF, values)
+        elif third and any(rates[:third]) and self.writes and self.direct:
             yield Measured(LATE_RATE, sum(rates[-third:]) / sum(rates[:third]))
 
     async def run_bare(
@@ -189,50 +268,26 @@ class FioJob(Engine):
         job = replace(self, seconds=min(60.0, max(0.2, seconds - START_S)))
         limit_bytes = max(self.block_bytes * self.jobs, int(rate * job.seconds))
         command = partial(job._command, seed=str(seed % (1 << 31)), limit_bytes=limit_bytes)
-        emit(Doing(self._text, measured=True))
-        output = FioOutput(job, emit)
+        work = job._work("", "", "")
+        emit(Doing(work.text, measured=True))
         process = await device.sample(command, limit_bytes if self.writes else 0)
-        finished = await watch(process, ("fio",), limit_s=180.0 + 20 * job.seconds, output=output.feed)
-        emit(Ran(finished))
-        output.check(finished)
-        for measured in self.figures([Done(finished, answer=output.answer)]):
+        done = await follow(process, work, emit, limit_s=180.0 + 20 * job.seconds)
+        for measured in self.figures([done]):
             if measured.metric in self.metrics:
                 emit(measured)
 
 
-class FioOutput(Reader):
-    """Parses the output of a job's fio; the answer is a list of figures, four per second."""
+def cliff(rates: Sequence[float]) -> int | None:
+    """The second in which the rate drops permanently to less than half; None if it does not.
 
-    def __init__(self, job: FioJob, emit: Emit) -> None:
-        super().__init__(emit)
-        self.answer: list[Figures] = []
-        self._job, self._dumps = job, DumpReader()
+    It splits the run into the two parts that differ most, each at least a tenth of it, as a stall is not a cliff.
+    """
+    logs = [math.log(max(rate, 1.0)) for rate in rates]
 
-    def feed(self, chunk: bytes) -> None:
-        for dump in self._dumps.feed(chunk):
-            now = figures(dump)
-            self.emit(self._progress(now))
-            self.answer.append(now)
+    def explained(at: int) -> float:
+        """Share of the variance explained by a step at this second, unnormalised."""
+        return at * (len(logs) - at) * (fmean(logs[:at]) - fmean(logs[at:])) ** 2
 
-    def _progress(self, now: Figures) -> Progress:
-        job = self._job
-        if not job.seconds:
-            fraction = now.io_bytes / (job.size_bytes * job.jobs)
-        else:
-            fraction = now.io_bytes / now.bytes_per_s / job.seconds if now.bytes_per_s else 0.0
-        rate = None
-        if self.answer and now.at_s - self.answer[-1].at_s > 0.1:
-            last = self.answer[-1]
-            moved = now.operations - last.operations if job.random else now.io_bytes - last.io_bytes
-            rate = moved / (now.at_s - last.at_s)
-        unit: Literal["1/s", "B/s"] = "1/s" if job.random else "B/s"
-        return Progress(min(1.0, fraction), rate, unit, now.median_s or None, now.worst_s or None)
-
-    def check(self, finished: Finished) -> None:
-        if finished.exit_code == INTERRUPTED:
-            raise WorkloadDisturbed("fio", "SIGINT or SIGTERM")
-        error = self.answer[-1].error if self.answer else 0
-        if finished.exit_code != 0 or error:
-            raise failure(finished, error)
-        if not self.answer or not self.answer[-1].operations:
-            raise WorkloadFailed("program", _("fio ended without having measured anything."), finished.output)
+    least = max(1, len(logs) // 10)
+    at = max(range(least, len(logs) - least + 1), key=explained)
+    return at if median(rates[at:]) < 0.5 * median(rates[:at]) else None

@@ -9,7 +9,7 @@ from typing import Annotated
 from fswizard.engines.shared.context import MIB, TIB
 from fswizard.engines.shared.engine import Engine, Files, Timed, cpu_s
 from fswizard.engines.shared.fsync_worker import LARGEST, SAVE
-from fswizard.engines.shared.programs import Done, JsonLines, Work, worker
+from fswizard.engines.shared.programs import Done, Work, last_line, worker
 from fswizard.language import _
 from fswizard.model.frozen import frozen
 from fswizard.model.keys import within
@@ -45,12 +45,12 @@ class FsyncJob(Engine):
         path = f"{directory}/fsync"
         argv = worker("fsync", scratch, path, self.total_bytes, f"{self.seconds:g}")
         text = _("saving while a large file is written")
-        work = Work(argv, text, self.seconds, self.total_bytes, reader=JsonLines)
+        work = Work(argv, text, self.seconds, self.total_bytes, reader=last_line)
         makes = Files(path, min(self.total_bytes, LARGEST) + MIB)
         return Timed((work,), makes=makes, reads=False)
 
     def figures(self, done: Sequence[Done]) -> Iterator[Measured]:
-        figures = done[0].answer
+        figures = done[0].answers[-1]
         yield Measured(FSYNC_MEDIAN, figures["median_s"])
         yield Measured(FSYNC_WORST, figures["worst_s"])
         yield Measured(BYTES_WRITTEN, figures["written"] + SAVE)

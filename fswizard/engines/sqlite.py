@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import random
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -28,7 +28,7 @@ FIRST_TRANSACTIONS = {"wal": 400, "delete": 0}
 """Transactions before the timed part: after 320, SQLite's write-ahead log has its full length of 1,000 pages, and is
 overwritten from then on. Until then each commit extends the log, for which ext4 and XFS write more and Btrfs does not.
 A program that has been open for a while is past that point."""
-LOG_BYTES = 1_000 * 4_096
+FIRST_BYTES = {"wal": ROWS * PAYLOAD_BYTES + 1_000 * 4_096, "delete": ROWS * PAYLOAD_BYTES}
 SPEED = {"wal": (1_200, 70_000), "delete": (500, 220_000)}
 """Transactions per second and bytes written by each: means of ext4, XFS and btrfs, of which btrfs writes most by far.
 """
@@ -66,8 +66,25 @@ class SqliteJob(Engine):
     def scaled(self, units: int) -> SqliteJob:
         return replace(self, transactions=min(units, self.transactions))
 
+    def script(self, scratch: str, part: str) -> str:
+        """Path of the script for one `part` of the work, `first` or `then`."""
+        return f"{scratch}/sqlite-{self.journal}-{self.transactions}-{part}.sql"
+
     def write_inputs(self, scratch: str, seed: int) -> None:
         dice = random.Random(seed)
+
+        def payload() -> str:
+            return dice.getrandbits(4 * PAYLOAD_BYTES).to_bytes(PAYLOAD_BYTES // 2, "little").hex()
+
+        def insert(number: int) -> str:
+            return f"INSERT INTO entry VALUES ({number}, '{payload()[:16]}', '{payload()}');"
+
+        def transaction(number: int) -> str:
+            """Inserts a row and changes another, as in a browser's history or the index of a mail program."""
+            inserted = insert(number)
+            update = f"UPDATE entry SET content = '{payload()}' WHERE number = {dice.randrange(number)};"
+            return f"BEGIN;\n{inserted}\n{update}\nCOMMIT;"
+
         timed_from = ROWS + FIRST_TRANSACTIONS[self.journal]
         first = [
             "PRAGMA synchronous = OFF;",  # nothing of it is timed, and a sync puts it on the disk
@@ -76,13 +93,13 @@ class SqliteJob(Engine):
             "CREATE TABLE entry (number INTEGER PRIMARY KEY, word TEXT, content TEXT);",
             "CREATE INDEX entry_word ON entry (word);",
             "BEGIN;",
-            *(_insert(number, dice) for number in range(ROWS)),
+            *map(insert, range(ROWS)),
             "COMMIT;",
-            *_transactions(range(ROWS, timed_from), dice),
+            *map(transaction, range(ROWS, timed_from)),
         ]
-        then = _transactions(range(timed_from, timed_from + self.transactions), dice)
-        Path(self._script(scratch, "first")).write_text("\n".join(first))
-        Path(self._script(scratch, "then")).write_text("\n".join(["PRAGMA synchronous = FULL;", *then]))
+        then = ["PRAGMA synchronous = FULL;", *map(transaction, range(timed_from, timed_from + self.transactions))]
+        Path(self.script(scratch, "first")).write_text("\n".join(first))
+        Path(self.script(scratch, "then")).write_text("\n".join(then))
 
     def timed(self, directory: str, scratch: str, seed: str) -> Timed:
         # The database has a directory, as its journal is there, too, under a similar name.
@@ -90,30 +107,29 @@ class SqliteJob(Engine):
 
         def carrying_out(part: str, text: str, **more: Any) -> Work:
             # HOME would have the user's settings.
-            script = self._script(scratch, part).replace("\\", "\\\\").replace('"', '\\"')
+            script = self.script(scratch, part).replace("\\", "\\\\").replace('"', '\\"')
             argv = ("sqlite3", "-batch", "-bail", f"{database}/database", f'.read "{script}"')
             return Work(argv, text, env={"HOME": scratch}, **more)
 
-        first_bytes = ROWS * PAYLOAD_BYTES + (LOG_BYTES if FIRST_TRANSACTIONS[self.journal] else 0)
+        def share_done(pid: int) -> float:
+            """The share of the script that a process has read; reads of its database do not count."""
+            script = self.script(scratch, "then")
+            positions = [file.position for file in psutil.Process(pid).open_files() if file.path == script]
+            return max(positions, default=0) / os.path.getsize(script)
+
         per_s, each_bytes = SPEED[self.journal]
+        text = n_("{count} transaction of SQLite", "{count} transactions of SQLite", self.transactions)
+        seconds, written_bytes = self.transactions / per_s, self.transactions * each_bytes
+        work = carrying_out(
+            "then", text, seconds=seconds, written_bytes=written_bytes,
+            share_done=share_done, whole=self.transactions, unit="1/s",
+        )  # fmt: skip
+        first_bytes = FIRST_BYTES[self.journal]
         makes = (
             Work(("mkdir", database), _("a directory for the database")),
             carrying_out("first", _("making the database"), seconds=0.2, written_bytes=first_bytes),
         )
-        work = carrying_out(
-            "then",
-            n_("{count} transaction of SQLite", "{count} transactions of SQLite", self.transactions),
-            seconds=self.transactions / per_s,
-            written_bytes=self.transactions * each_bytes,
-            share_done=share_read(self._script(scratch, "then")),
-            whole=self.transactions,
-            unit="1/s",
-        )
-        needs = Files(database, first_bytes + work.written_bytes, makes, recreate=True)
-        return Timed((work,), (needs,), reads=False)
-
-    def _script(self, scratch: str, part: str) -> str:
-        return f"{scratch}/sqlite-{self.journal}-{self.transactions}-{part}.sql"
+        return Timed((work,), (Files(database, first_bytes + written_bytes, makes, recreate=True),), reads=False)
 
     def figures(self, done: Sequence[Done]) -> Iterator[Measured]:
         yield Measured(OPERATION_RATE, self.transactions / duration_s(done))
@@ -121,33 +137,3 @@ class SqliteJob(Engine):
         # Only content: what SQLite writes to its journal is amplification.
         yield Measured(BYTES_WRITTEN, 2 * self.transactions * PAYLOAD_BYTES)
         yield Measured(CPU, cpu_s(done))
-
-
-def _transactions(rows: range, dice: random.Random) -> Iterator[str]:
-    """Transactions that each insert a row and change another, as in a browser's history or the index of a mail
-    program."""
-    for number in rows:
-        yield "BEGIN;"
-        yield _insert(number, dice)
-        yield f"UPDATE entry SET content = '{_payload(dice)}' WHERE number = {dice.randrange(number)};"
-        yield "COMMIT;"
-
-
-def _insert(number: int, dice: random.Random) -> str:
-    return f"INSERT INTO entry VALUES ({number}, '{_payload(dice)[:16]}', '{_payload(dice)}');"
-
-
-def _payload(dice: random.Random) -> str:
-    return dice.getrandbits(4 * PAYLOAD_BYTES).to_bytes(PAYLOAD_BYTES // 2, "little").hex()
-
-
-def share_read(script: str) -> Callable[[int], float]:
-    """Progress of a process in reading its script; reads of its database do not count."""
-
-    def share_done(pid: int) -> float:
-        for file in psutil.Process(pid).open_files():
-            if file.path == script:
-                return file.position / os.path.getsize(script)
-        return 0.0
-
-    return share_done

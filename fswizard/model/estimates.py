@@ -13,7 +13,6 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
 
 from fswizard.model.drive import Drive
-from fswizard.model.filesystem import Filesystem
 from fswizard.model.metrics import BARE_WRITTEN
 from fswizard.model.plan import FIRST_LOOK_BYTES, FIRST_LOOK_FILE_BYTES, Plan
 from fswizard.model.recipe import REMOUNT_S, Job, Pace, Recipe, Workload
@@ -23,8 +22,6 @@ SEQUENTIAL_BYTES_PER_S = 400e6
 AGEING_BYTES_PER_S = 250e6
 """Measured on ext4, XFS and Btrfs in an image of 4 GiB on a virtual disk: 460, 550 and 240 MB/s."""
 FILES_MADE_PER_S = 15_000
-LARGE_BYTES = 4 << 40
-"""Filesystems of this size and above are of the type `big` (mke2fs.conf(5))."""
 TRIAL_OVERHEAD_S = 0.5
 """Wipe, mkfs, mount, write back, umount and check."""
 BARE_SHARE = 0.1
@@ -99,7 +96,7 @@ def memory_limit_bytes(jobs: Iterable[Job], memory_bytes: int) -> int:
     return limit_bytes if buffered and 2 * limit_bytes < memory_bytes else 0
 
 
-# Steps of a run.
+# A whole run.
 
 
 def pace_of(drive: Drive | None) -> Pace:
@@ -111,33 +108,17 @@ def filling_s(image_bytes: int, drive: Drive | None) -> float:
     return image_bytes / pace_of(drive).bytes_per_s
 
 
-def first_look_s(drive: Drive | None) -> float:
-    """Duration of a first look at one candidate: creating, copying and syncing its file."""
-    return TRIAL_OVERHEAD_S * pace_of(drive).slower + filling_s(3 * FIRST_LOOK_FILE_BYTES, drive)
-
-
-def ageing_s(plan: Plan) -> float:
-    """Duration of ageing one candidate."""
-    return plan.churn_bytes / AGEING_BYTES_PER_S * pace_of(plan.drive).slower
-
-
-def _made_bytes(filesystem: Filesystem, size_bytes: int) -> int:
-    """Bytes that mkfs writes: a small filesystem has a smaller journal, and a large one half as many inodes."""
-    share_bytes = int(filesystem.made_share * size_bytes / (2 if size_bytes >= LARGE_BYTES else 1))
-    return min(share_bytes, filesystem.made_share_bytes or share_bytes) + min(filesystem.made_bytes, size_bytes // 32)
-
-
-# A whole run.
-
-
 def estimate(plan: Plan) -> Plan:
     """The plan with the durations and bytes expected on a disk of its kind."""
     pace, target, aged = pace_of(plan.drive), plan.target, len(plan.aged)
     recipe = replace(plan.recipe, workloads=tuple(_expected(workload, pace) for workload in plan.recipe.workloads))
     made, written = list[int](), list[float]()
     for candidate in plan.candidates:
-        room_bytes = target.room_bytes(candidate.array)
-        made.append(0 if target.kind == "directory" else _made_bytes(candidate.filesystem, room_bytes))
+        filesystem, room_bytes = candidate.filesystem, target.room_bytes(candidate.array)
+        # mkfs; a small filesystem has a smaller journal.
+        share_bytes = int(filesystem.made_share * room_bytes)
+        share_bytes = min(share_bytes, filesystem.made_share_bytes or share_bytes)
+        made.append(share_bytes + min(filesystem.made_bytes, room_bytes // 32))
         # A byte is written as often as copies and parity ask for.
         copies = sum(member.size_bytes for member in target.members) / room_bytes if candidate.array else 1.0
         written.append((recipe.trial_bytes + COUNTED[target.kind] * made[-1]) * copies)
@@ -149,13 +130,15 @@ def estimate(plan: Plan) -> Plan:
     if target.kind != "directory" and runs_bare(plan):
         trial_bytes += BARE_SHARE * recipe.trial_bytes
         trial_s *= 1 + BARE_SHARE
-    preparation_s = 1.0 + aged * ageing_s(plan)
+    preparation_s = 1.0 + aged * plan.churn_bytes / AGEING_BYTES_PER_S * pace.slower
     preparation_s += sum(workload.seconds for workload in recipe.workloads if workload.box_s)  # to find the amounts
     filled_bytes = target.filled_bytes + 3 * aged * target.size_bytes
     looks = plan.first_look is not None
     if looks:
         filled_bytes += FIRST_LOOK_BYTES
-        preparation_s += len(plan.candidates) * first_look_s(plan.drive)
+        # At each candidate: creating, copying and syncing its file.
+        look_s = TRIAL_OVERHEAD_S * pace.slower + 3 * FIRST_LOOK_FILE_BYTES / pace.bytes_per_s
+        preparation_s += len(plan.candidates) * look_s
     return replace(
         plan,
         recipe=recipe,

@@ -15,8 +15,8 @@ from pathlib import Path
 from statistics import fmean
 from typing import TypeVar
 
-from fswizard.engines.shared.trees import DEEPEST, TreeShape
-from fswizard.engines.tree import TreeJob, TreeOperation
+from fswizard.engines.shared.operations import TreeOperation
+from fswizard.engines.tree import DEEPEST, TreeJob, TreeShape
 from fswizard.errors import UsageError
 from fswizard.language import N_, _, in_english
 from fswizard.model.estimates import expected_s, room, writes_bytes

@@ -15,6 +15,7 @@ INSIDE = {
     "Doubt": (DoubtRaised, "doubt"),
 }
 """Former type of a line to the event that replaces it, and the event's field for the contents of the line."""
+FORMER_ENGINES = ("backup", "overflow", "rsync")
 FORMER_OPERATIONS = ("deliver", "git-status")
 
 
@@ -47,6 +48,6 @@ def with_former_jobs(value: Any) -> Any:
         return value
     table = {key: with_former_jobs(item) for key, item in value.items()}
     job = table.get("job")
-    if isinstance(job, dict) and job.get("operation") in FORMER_OPERATIONS:
+    if isinstance(job, dict) and (table.get("engine") in FORMER_ENGINES or job.get("operation") in FORMER_OPERATIONS):
         table["engine"] = "former"
     return table

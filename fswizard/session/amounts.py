@@ -16,10 +16,10 @@ from collections.abc import Mapping, Sequence
 
 from fswizard.disks.image import PreparedTarget
 from fswizard.engines import WorkloadContext, WorkloadDisturbed, WorkloadFailed, engine
-from fswizard.language import _
+from fswizard.language import N_, _
 from fswizard.model.metrics import BYTES_WRITTEN, DURATION, FIRST_LOOK_RATE, Metric
 from fswizard.model.plan import Plan, Trial
-from fswizard.model.recipe import Amount, Job, Workload
+from fswizard.model.recipe import Amount, Workload
 from fswizard.progress.emitter import BEFORE_ROUNDS, Emitter
 from fswizard.progress.workload_events import Measured, Progress, Ran, WorkloadEvent
 
@@ -28,13 +28,12 @@ PROBLEMS = (WorkloadFailed, WorkloadDisturbed)
 
 async def take_look(plan: Plan, emitter: Emitter, workload: Workload, prepared: PreparedTarget) -> None:
     """Take the first look, with the plan's workload for it."""
-    title = _("first look: {workload}", workload=_(workload.title))
+    title = N_("first look: {workload}")
     for candidate in plan.candidates:
         emitter.trial = Trial(0, candidate.name)
         try:
             async with prepared.open(candidate) as context:
-                emitter.begin("workload", title, workload=workload.name)
-                figures = await _figures(plan, workload.job, context, emitter)
+                figures = await _measured(plan, workload, 0, context, emitter, title=title)
             rate = figures[BYTES_WRITTEN] / figures[DURATION]
             emitter.sample(FIRST_LOOK_RATE, rate, workload=workload.name)
         except PROBLEMS as problem:
@@ -76,10 +75,10 @@ async def _fitting(
     unit_s: dict[str, float] = {}
     for workload in tree:
         tried, box_s = least, workload.box_s
-        took_s = await _measured(plan, workload, tried, context, emitter)
+        took_s = (await _measured(plan, workload, tried, context, emitter))[DURATION]
         if len(tree) == 1 and took_s < box_s / 2:  # much of so little is a program's start
             tried = min(units, int(tried * box_s / took_s))
-            took_s = await _measured(plan, workload, tried, context, emitter)
+            took_s = (await _measured(plan, workload, tried, context, emitter))[DURATION]
         unit_s[workload.name] = took_s / tried
         units = max(least, min(units, int(tried * box_s / took_s)))
         if units == least:  # the others would not change that, and are taken for as slow
@@ -89,18 +88,12 @@ async def _fitting(
 
 
 async def _measured(
-    plan: Plan, workload: Workload, units: int, context: WorkloadContext, emitter: Emitter
-) -> float:  # fmt: skip
-    """The duration of `units` of a workload, until they are on the disk."""
-    title = _("how fast this disk is: {workload}", workload=_(workload.title))
-    emitter.begin("workload", title, workload=workload.name)
-    figures = await _figures(plan, workload.job.scaled(units), context, emitter, workload.cut_s)
-    return figures[DURATION]
-
-
-async def _figures(
-    plan: Plan, job: Job, context: WorkloadContext, emitter: Emitter, cut_s: float = 0.0
+    plan: Plan, workload: Workload, units: int, context: WorkloadContext, emitter: Emitter, *,
+    title: str = N_("how fast this disk is: {workload}"),
 ) -> Mapping[Metric, float]:  # fmt: skip
+    """The figures of `units` of a workload, or of all of it without a limit for `units` = 0."""
+    emitter.begin("workload", _(title, workload=_(workload.title)), workload=workload.name)
+    job, cut_s = (workload.job.scaled(units), workload.cut_s) if units else (workload.job, 0.0)
     figures: dict[Metric, float] = {}
 
     def emit(event: WorkloadEvent) -> None:

@@ -12,14 +12,14 @@ from fswizard.disks import memory_limit
 from fswizard.disks.directory import DirectoryContext
 from fswizard.disks.memory_limit import V1, V2, limited
 from fswizard.disks.root import open_root
-from fswizard.engines.shared.programs import interpreter
+from fswizard.engines.shared.programs import SYSTEM_PYTHON
 from fswizard.errors import OutOfMemory
 from tests.loop.root_disk import image, made_and_mounted, said
 
 pytestmark = [pytest.mark.root, pytest.mark.loop, pytest.mark.cgroup]
 
 LIMIT = 64 << 20
-HOG = (interpreter(), "-c", f"kept = bytearray({2 * LIMIT})")
+HOG = (SYSTEM_PYTHON, "-c", f"kept = bytearray({2 * LIMIT})")
 OWN = "cat /proc/self/cgroup"
 KERNELS = next((kernels for kernels in (V2, V1) if memory_limit._parent(kernels)), V2)
 

@@ -9,10 +9,8 @@ from pathlib import Path
 import pytest
 
 from fswizard.engines import WorkloadFailed
-from fswizard.engines.backup import BackupJob
 from fswizard.engines.fileserver import FileServerJob
 from fswizard.engines.fio import FioJob
-from fswizard.engines.rsync import RsyncJob
 from fswizard.engines.sqlite import SqliteJob
 from fswizard.engines.tree import TreeJob
 from fswizard.model.recipe import Job
@@ -70,8 +68,8 @@ async def test_a_full_filesystem_is_a_failure_and_leaves_no_half_made_files(job:
         "install": TreeJob("install", "mixed", 20, most),
         "file-server": FileServerJob(2, 100, size_bytes // 50, 4096, 1),
         "nearly-full": TreeJob("copy-onto", "mixed", 20, size_bytes // 8, fill_percent=95),
-        "backup": BackupJob("first", 20, 3 * size_bytes),
-        "rsync": RsyncJob("onto", "mixed", 20, most),
+        "backup": TreeJob("backup", "mixed", 20, 3 * size_bytes),
+        "rsync": TreeJob("rsync-onto", "mixed", 20, most),
         "sqlite": SqliteJob("wal", 100),
     }
     if job == "sqlite":

@@ -205,8 +205,9 @@ def test_a_file_of_an_earlier_version_is_read(tmp_path: Path) -> None:
 
 def test_a_result_with_work_that_exists_no_more_is_read_and_not_resumed(tmp_path: Path) -> None:
     former = tmp_path / "former"
-    former.write_text(OLD.read_text().replace('"operation": "delete"', '"operation": "git-status"'))
-    assert [workload.engine for workload in load(former).plan.recipe.workloads] == ["tree", "former"]
+    text = OLD.read_text().replace('"operation": "delete"', '"operation": "git-status"')
+    former.write_text(text.replace('"engine": "tree"', '"engine": "rsync"', 1))
+    assert [workload.engine for workload in load(former).plan.recipe.workloads] == ["former", "former"]
     with pytest.raises(UsageError, match="doesn't have all its tests"):
         take_up(former)
 

@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 
 from fswizard.engines.fio import FioJob
-from fswizard.engines.overflow import OverflowJob
 from fswizard.engines.tree import TreeJob
 from fswizard.filesystems import parse_candidates
 from fswizard.model.metrics import DURATION
@@ -19,7 +18,7 @@ from tests.builders import make_drive, make_plan, make_workload
 from tests.fakes.host import ModelHost, use
 
 DIRECT = make_workload("write")
-OVERFLOW = make_workload("overflow", engine="overflow", job=OverflowJob(64 << 20, 60.0))
+OVERFLOW = make_workload("overflow", job=FioJob("randwrite", 4096, 64 << 20, 60.0, depth=32, cliff=True))
 BUFFERED = make_workload("copy", DURATION, engine="tree", job=TreeJob("copy", "mixed", 100, 1 << 20))
 SYNCED = make_workload("log", job=FioJob("write", 4096, 64 << 20, fdatasync=1))
 ON_DEVICE = Target("device", "/dev/disk/by-id/x", 64 << 30)

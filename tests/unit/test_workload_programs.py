@@ -4,35 +4,28 @@ from __future__ import annotations
 
 import asyncio
 import gzip
-import math
 import os
 import signal
 import sqlite3
 import subprocess
 import zlib
-from collections import Counter
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Callable, Mapping
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import psutil
 import pytest
 
 from fswizard import engines
 from fswizard.engines import WorkloadDisturbed, WorkloadFailed
-from fswizard.engines.backup import BackupJob
 from fswizard.engines.fileserver import FileServerJob
 from fswizard.engines.fio import FioJob
-from fswizard.engines.overflow import OverflowJob
-from fswizard.engines.rsync import RsyncJob
 from fswizard.engines.shared import tree_worker
-from fswizard.engines.shared.fileserver_worker import BUCKETS_IN_OCTAVE, percentile
-from fswizard.engines.shared.programs import failure, succeed, watch
-from fswizard.engines.shared.trees import LEFT_BY_COMPRESSION, shipped_shapes
+from fswizard.engines.shared.operations import LEFT_BY_COMPRESSION, TreeOperation
+from fswizard.engines.shared.programs import Done, Reader, Work, carry_out, failure, last_line
 from fswizard.engines.sqlite import SqliteJob
-from fswizard.engines.tree import TreeJob, TreeOperation
+from fswizard.engines.tree import TreeJob, shipped_shapes
 from fswizard.errors import OutOfMemory, Refused
 from fswizard.model.codec import from_json
 from fswizard.model.recipe import Job
@@ -50,10 +43,10 @@ JOBS: Mapping[str, Job] = {
     "fio": FioJob("randwrite", 4096, 8 * MIB, seconds=0.5, depth=4, direct=False, fdatasync=8),
     "tree": COPY,
     "fileserver": FileServerJob(threads=3, files=60, mean_file_bytes=20_000, mean_append_bytes=1000, seconds=0.5),
-    "backup": BackupJob("second", 60, 3 * MIB),
-    "rsync": RsyncJob("onto", "mixed", 60, MIB),
+    "backup": TreeJob("backup-again", "mixed", 60, 3 * MIB),
+    "rsync": TreeJob("rsync-onto", "mixed", 60, MIB),
     "sqlite": SqliteJob("wal", 50),
-    "overflow": OverflowJob(8 * MIB, seconds=2.5),
+    "overflow": FioJob("randwrite", 4096, 8 * MIB, seconds=2.5, depth=32, cliff=True),
 }
 ENGINES = [
     pytest.param(engine, marks=getattr(pytest.mark, PROGRAM[engine])) if engine in PROGRAM else engine
@@ -93,13 +86,6 @@ def test_of_what_is_generated_as_much_is_left_by_compression_as_is_stated(tmp_pa
         assert left / len(content) == pytest.approx(LEFT_BY_COMPRESSION, abs=0.03)
 
 
-def test_percentiles_of_latencies_are_those_of_the_buckets() -> None:
-    latencies = [1000 * 1.001**i for i in range(10_000)]
-    buckets = Counter(int(math.log2(latency) * BUCKETS_IN_OCTAVE) for latency in latencies)
-    assert percentile(buckets, 0.5) == pytest.approx(latencies[4999] / 1e9, rel=0.045)
-    assert percentile(buckets, 0.99) == pytest.approx(latencies[9899] / 1e9, rel=0.045)
-
-
 @pytest.mark.parametrize(
     ("job", "units", "asked", "scaled"),
     [
@@ -120,7 +106,7 @@ def test_work_is_scaled_by_its_units_and_never_enlarged(
 @pytest.mark.parametrize("engine", ENGINES)
 async def test_an_engine_runs_what_was_planned_and_yields_every_metric(engine: str, context: LocalContext) -> None:
     measured = await figures_of(JOBS[engine], context)
-    assert list(measured) == [metric.name for metric in JOBS[engine].metrics]
+    assert list(measured) == [metric.name for metric in JOBS[engine].yielded]
     ran = ["\0".join(process._argv) for process in context.started]
     for command in engines.engine(JOBS[engine]).commands():
         planned = "\0".join(command.argv).replace("MOUNT", context.directory)
@@ -186,15 +172,16 @@ async def test_progress_of_transactions_is_told_meanwhile(
     assert len({share for share in shares if share and share < 1}) > 2
 
 
-async def listen(context: LocalContext, argv: tuple[str, ...], *, limit_s: float) -> None:
-    await watch(await context.start(argv), argv, limit_s=limit_s, output=lambda chunk: None)
+def running(context: LocalContext, *argv: str, limit_s: float, reader: Reader | None = None) -> asyncio.Task[Done]:
+    work = Work(argv, "working", reader=reader)
+    return asyncio.create_task(carry_out(work, context, lambda event: None, limit_s=limit_s))
 
 
-@pytest.mark.parametrize("work", [succeed, listen])
+@pytest.mark.parametrize("reader", [None, last_line])
 async def test_a_program_that_takes_too_long_is_killed_also_where_its_output_is_awaited(
-    work: Callable[..., Coroutine[Any, Any, object]], context: LocalContext, time: SimulatedClock
+    reader: Reader | None, context: LocalContext, time: SimulatedClock
 ) -> None:
-    task = asyncio.create_task(work(context, ("sleep", "1000"), limit_s=60))
+    task = running(context, "sleep", "1000", limit_s=60, reader=reader)
     await time.somebody_waits()
     time.advance(60.0)
     with pytest.raises(WorkloadFailed) as caught:
@@ -256,17 +243,17 @@ def child(pid: int) -> int:
 
 
 @pytest.mark.parametrize(
-    ("work", "command", "victim"),
+    ("reader", "command", "victim"),
     [
-        (succeed, "sleep 1000; true", int),
-        (succeed, "sleep 1000; true", child),
-        (listen, "sleep 1000 & while sleep 0.1; do echo; done", child),
+        (None, "sleep 1000; true", int),
+        (None, "sleep 1000; true", child),
+        (last_line, "sleep 1000 & while sleep 0.1; do echo; done", child),
     ],
 )
 async def test_a_program_that_is_stopped_or_waits_for_one_is_ended_at_once(
-    work: Callable[..., Coroutine[Any, Any, object]], command: str, victim: Callable[[int], int], context: LocalContext
+    reader: Reader | None, command: str, victim: Callable[[int], int], context: LocalContext
 ) -> None:
-    task = asyncio.create_task(work(context, ("sh", "-c", command), limit_s=600))
+    task = running(context, "sh", "-c", command, limit_s=600, reader=reader)
     await asyncio.to_thread(wait_until, lambda: context.started, 60, "it has begun")
     pid = context.started[0].pid
     await asyncio.to_thread(child, pid)

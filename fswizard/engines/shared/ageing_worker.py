@@ -48,51 +48,51 @@ class File:
 class Ageing:
     def __init__(self, directory: str, seed: int, write_bytes: int, free_bytes: int) -> None:
         os.mkdir(directory)
-        self.directory = directory
-        self.write_bytes, self.free_bytes = write_bytes, free_bytes
+        self.directory, self.write_bytes, self.free_bytes = directory, write_bytes, free_bytes
+        self.root = os.open(directory, os.O_RDONLY)
         self.dice = random.Random(seed)
         self.pool = memoryview(self.dice.randbytes(POOL_BYTES))
-        self.root = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
         self.files: list[File] = []
         """Complete files, oldest first."""
         self.growing: list[File] = []
         self.written = self.synced = self.made = 0
-        self.largest = int(LARGEST_SHARE * self._space()[0])
 
     def run(self) -> None:
+        largest = int(LARGEST_SHARE * self.space()[0])
         while self.written < self.write_bytes:
             kind = self.dice.random()
             try:
                 if self.files and kind < APPENDED + OVERWRITTEN:
-                    self._change(appended=kind < APPENDED)
+                    self.change(appended=kind < APPENDED)
                 else:
-                    self._grow()
+                    self.grow(largest)
             except OSError:
                 if not self.files:
                     raise
-                self._delete()
+                self.delete()
             if self.written - self.synced >= SYNC_BYTES:
-                self._sync()
-                whole, free = self._space()
+                self.sync()
+                whole, free = self.space()
                 missing = int((1 - FULL) * whole) - free
                 while self.files and missing > 0:
-                    missing -= self._delete()
+                    missing -= self.delete()
         for file in self.growing:
-            self._keep(file)
-        self._sync()
-        while self.files and self._space()[1] < self.free_bytes:
+            os.close(file.descriptor)
+        self.files += self.growing
+        self.sync()
+        while self.files and self.space()[1] < self.free_bytes:
             for _ in range(max(1, len(self.files) // 100)):
-                self._delete()
-            self._sync()
+                self.delete()
+            self.sync()
 
-    def _space(self) -> tuple[int, int]:
+    def space(self) -> tuple[int, int]:
         """Total and free bytes available to users, as counted by `df`."""
         usage = shutil.disk_usage(self.directory)
         return usage.used + usage.free, usage.free
 
-    def _grow(self) -> None:
+    def grow(self, largest: int) -> None:
         if len(self.growing) < SIDE_BY_SIDE:
-            size = min(self.largest, 1 + int(self.dice.lognormvariate(SIZE_LOGARITHM, SIZE_SPREAD)))
+            size = min(largest, 1 + int(self.dice.lognormvariate(SIZE_LOGARITHM, SIZE_SPREAD)))
             directory = f"{self.directory}/{self.made // DIRECTORY_FILES:04d}"
             os.makedirs(directory, exist_ok=True)
             path = f"{directory}/{self.made:06d}"
@@ -100,43 +100,36 @@ class Ageing:
             self.growing.append(File(path, size, descriptor, left=size))
             self.made += 1
         file = self.dice.choice(self.growing)
-        file.left -= self._write(file.descriptor, min(PIECE_BYTES, file.left))
+        file.left -= self.write(file.descriptor, min(PIECE_BYTES, file.left))
         if not file.left:
+            os.close(file.descriptor)
             self.growing.remove(file)
-            self._keep(file)
+            self.files.append(file)
 
-    def _keep(self, file: File) -> None:
-        os.close(file.descriptor)
-        self.files.append(file)
-
-    def _change(self, *, appended: bool) -> None:
-        file = self.files[self.dice.randrange(len(self.files))]
-        descriptor = os.open(file.path, os.O_WRONLY | (os.O_APPEND if appended else 0))
-        try:
+    def change(self, *, appended: bool) -> None:
+        file = self.dice.choice(self.files)
+        with open(file.path, "ab" if appended else "r+b", buffering=0) as opened:
             if appended:
-                file.size += self._write(descriptor, self.dice.randrange(1, PIECE_BYTES))
+                file.size += self.write(opened.fileno(), self.dice.randrange(1, PIECE_BYTES))
             else:
-                os.lseek(descriptor, self.dice.randrange(file.size) // PIECE_BYTES * PIECE_BYTES, os.SEEK_SET)
-                self._write(descriptor, min(PIECE_BYTES, file.size))
-        finally:
-            os.close(descriptor)
+                opened.seek(self.dice.randrange(file.size) // PIECE_BYTES * PIECE_BYTES)
+                self.write(opened.fileno(), min(PIECE_BYTES, file.size))
 
-    def _write(self, descriptor: int, length: int) -> int:
+    def write(self, descriptor: int, length: int) -> int:
         start = self.dice.randrange(POOL_BYTES - length)
         written = os.write(descriptor, self.pool[start : start + length])
         self.written += written
         return written
 
-    def _delete(self) -> int:
+    def delete(self) -> int:
         young = max(1, int(YOUNG_SHARE * len(self.files)))
         number = young if self.dice.random() < YOUNG_DIE else len(self.files)
         file = self.files.pop(len(self.files) - 1 - self.dice.randrange(number))
         os.unlink(file.path)
         return file.size
 
-    def _sync(self) -> None:
-        libc = ctypes.CDLL(None, use_errno=True)
-        if libc.syncfs(self.root):
+    def sync(self) -> None:
+        if ctypes.CDLL(None, use_errno=True).syncfs(self.root):
             raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
         self.synced = self.written
         print(json.dumps({"fraction": min(1.0, self.written / self.write_bytes)}), flush=True)

@@ -15,11 +15,9 @@ class WorkloadFailed(Exception):
     """The candidate could not do the work."""
 
     def __init__(self, kind: str, text: str, details: str = "") -> None:
+        """`kind`: `ENOSPC`, `EIO`, `EROFS`, `timed-out`, `program`."""
         super().__init__(text)
-        self.kind = kind
-        """`ENOSPC`, `EIO`, `EROFS`, `timed-out`, `program`."""
-        self.text = text
-        self.details = details
+        self.kind, self.text, self.details = kind, text, details
 
 
 class WorkloadDisturbed(Exception):
@@ -29,8 +27,7 @@ class WorkloadDisturbed(Exception):
         """`signal`: name of the signal that killed it; empty if it was stopped."""
         killed = _("{program} was killed ({signal})", program=program, signal=signal)
         super().__init__(killed if signal else _("{program} was stopped (SIGSTOP)", program=program))
-        self.program = program
-        self.signal = signal
+        self.program, self.signal = program, signal
 
 
 class WorkloadContext(Protocol):
@@ -61,10 +58,9 @@ class WorkloadContext(Protocol):
         ...
 
     async def start(
-        self, argv: Sequence[str], *, cwd: str | None = None, env: Mapping[str, str] | None = None,
-        limited: bool = False,
-    ) -> Process:  # fmt: skip
-        """Start a program as the user, without capabilities; `cwd` defaults to `directory`.
+        self, argv: Sequence[str], *, env: Mapping[str, str] | None = None, limited: bool = False
+    ) -> Process:
+        """Start a program as the user, without capabilities, in `directory`.
 
         A `limited` program gets the plan's memory limit, if the machine supports one: for measured, buffered I/O.
         """

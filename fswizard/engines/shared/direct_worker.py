@@ -17,8 +17,7 @@ import errno
 import mmap
 import os
 import sys
-import threading
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from pathlib import Path
 
 BYTES = 4 << 20
@@ -30,40 +29,35 @@ POLL_S = 0.0002
 """Interval of checks, much shorter than a write."""
 
 
-def cached_share(descriptor: int, devices: list[str]) -> float:
+def cached_share(descriptor: int, devices: tuple[str, ...]) -> float:
     """The share of a write that was in memory."""
     data = mmap.mmap(-1, BYTES)  # its address is a multiple of any block's size
     data.write(os.urandom(BYTES))
-    over, before = threading.Event(), written_bytes(devices)
+    before, most = written_bytes(devices), 0.0
     with ThreadPoolExecutor() as pool:
-        observed = pool.submit(observe, descriptor, over)
-        try:
-            written = os.pwrite(descriptor, data, 0)
-        finally:
-            over.set()
-    if written < BYTES:
+        writing = pool.submit(os.pwrite, descriptor, data, 0)
+        while wait([writing], POLL_S).not_done:
+            most = max(most, in_page_cache(descriptor))
+    if writing.result() < BYTES:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
     missing = 1 - (written_bytes(devices) - before) / BYTES if devices else 0.0
-    return max(observed.result(), missing)
+    return max(most, in_page_cache(descriptor), missing)
 
 
-def observe(descriptor: int, over: threading.Event) -> float:
-    """The largest share of a file in the page cache, until the write is `over`."""
+def in_page_cache(descriptor: int) -> float:
+    """The share of a file that is in the page cache."""
     try:
         mapped = mmap.mmap(descriptor, BYTES)
     except OSError:  # files that cannot be mapped are in no page cache
         return 0.0
     pages = (ctypes.c_ubyte * (BYTES // mmap.PAGESIZE))()
-    start = ctypes.c_char.from_buffer(mapped)
-    libc, last, most = ctypes.CDLL(None), False, 0.0
-    while not last:
-        last = over.wait(POLL_S)
-        if libc.mincore(ctypes.byref(start), ctypes.c_size_t(BYTES), pages) == 0:
-            most = max(most, sum(page & 1 for page in bytes(pages)) / len(pages))
-    return most
+    start = ctypes.byref(ctypes.c_char.from_buffer(mapped))
+    if ctypes.CDLL(None).mincore(start, ctypes.c_size_t(BYTES), pages) != 0:
+        return 0.0
+    return sum(page & 1 for page in bytes(pages)) / len(pages)
 
 
-def written_bytes(devices: list[str]) -> int:
+def written_bytes(devices: tuple[str, ...]) -> int:
     stats = (Path(f"/sys/class/block/{name}/stat").read_text() for name in devices)
     return SECTOR_BYTES * sum(int(stat.split()[6]) for stat in stats)
 
@@ -73,7 +67,7 @@ def main(directory: str, *devices: str) -> None:
     try:
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_DIRECT, 0o600)
         os.ftruncate(descriptor, BYTES)
-        print(max(cached_share(descriptor, [*devices]) for _ in range(WRITES)))
+        print(max(cached_share(descriptor, devices) for _ in range(WRITES)))
     finally:
         if os.path.lexists(path):  # some make the file before they refuse
             os.unlink(path)

@@ -10,7 +10,7 @@ from dataclasses import replace
 from functools import partial
 
 from fswizard.engines.shared.context import BareDevice, WorkloadContext, WorkloadFailed
-from fswizard.engines.shared.programs import Done, JsonLines, Work, carry_out, succeed, syncing, worker
+from fswizard.engines.shared.programs import Done, Work, carry_out, last_line, succeed, syncing, worker
 from fswizard.errors import Refused
 from fswizard.language import _
 from fswizard.model.frozen import frozen
@@ -84,46 +84,40 @@ class Engine(Job):
         raise NotImplementedError
 
     @property
-    def _planned(self) -> Timed:
+    def planned(self) -> Timed:
+        """The work with the placeholders `MOUNT`, `SCRATCH` and `SEED`."""
         return self.timed("MOUNT", "SCRATCH", "SEED")
 
     @property
     def cost(self) -> Cost:
-        planned = self._planned
-        # Files in the scratch directory are created once for all rounds.
-        on_candidate = (files for files in planned.needs if files.path.startswith("MOUNT/"))
-        before = [work for files in on_candidate for work in files.works]
+        timed, before = self.planned, list[Work]()
+        for files in timed.needs:
+            if files.path.startswith("MOUNT/"):  # those in the scratch directory are created once for all rounds
+                before += files.works
         return Cost(
             prepare_s=sum(work.seconds for work in before),
-            measure_s=sum(work.seconds for work in planned.works),
+            measure_s=sum(work.seconds for work in timed.works),
             prepare_bytes=sum(work.written_bytes for work in before),
-            measure_bytes=sum(work.written_bytes for work in planned.works),
+            measure_bytes=sum(work.written_bytes for work in timed.works),
         )
 
     @property
-    def limit_s(self) -> float:
-        """Time limit of each program, far beyond the worst stall of a shingled disk, which takes more than a minute."""
-        return 180.0 + 40 * (self.cost.measure_s + self.cost.prepare_s)
-
-    @property
     def leaves(self) -> list[tuple[str, int]]:
-        planned = self._planned
-        files = (*planned.needs, planned.makes) if planned.makes else planned.needs
-        return [(each.path, each.size_bytes) for each in files]
+        timed = self.planned
+        return [(files.path, files.size_bytes) for files in (*timed.needs, timed.makes) if files]
 
     def commands(self) -> tuple[PlannedCommand, ...]:
-        """The programs that will run, in order, with the placeholders `MOUNT`, `SCRATCH` and `SEED`."""
-        planned = self._planned
-        works = []
-        for files in planned.needs:
+        """The programs that will run, in order, with placeholders."""
+        timed, works = self.planned, list[Work]()
+        for files in timed.needs:
             for work in files.works:
                 there = _("{what}, if it isn't there yet", what=work.text)
                 works.append(work if files.recreate else replace(work, text=there))
         if self.fill_percent:
             works.append(filling("MOUNT", "SCRATCH", self.fill_percent))
-        if planned.warm_up is not None:
-            works.append(planned.warm_up)
-        return tuple(PlannedCommand(work.argv, text=work.text) for work in (*works, *planned.measured("MOUNT")))
+        if timed.warm_up:
+            works.append(timed.warm_up)
+        return tuple(work.planned for work in (*works, *timed.measured("MOUNT")))
 
     async def run(self, context: WorkloadContext, emit: Emit, *, seed: int, cut_s: float = 0.0) -> None:
         """Run the job, and emit `Doing` and `Progress` during the run and `Measured` for each figure.
@@ -135,13 +129,15 @@ class Engine(Job):
         self.write_inputs(context.scratch, seed)
         timed = self.timed(context.directory, context.scratch, str(seed % (1 << 31)))
         makes = timed.makes.path if timed.makes else ""
-        step = partial(carry_out, context=context, emit=emit, limit_s=self.limit_s)
+        # Far beyond the worst stall of a shingled disk, which takes more than a minute.
+        limit_s = 180.0 + 40 * (self.cost.measure_s + self.cost.prepare_s)
+        step = partial(carry_out, context=context, emit=emit, limit_s=limit_s)
         made, done = list[Done](), list[Done]()
         for files in timed.needs:
             if files.recreate or files.path not in context.laid_out:
                 async with making(context, files.path):
                     made += [await step(work) for work in files.works]
-        if timed.warm_up is not None:
+        if timed.warm_up:
             await step(timed.warm_up)
         async with making(context, makes):
             if self.fill_percent:
@@ -165,6 +161,17 @@ class Engine(Job):
             emit(Measured(SHARE_DONE, share))
         if makes and (share < 1 or makes.startswith(f"{context.scratch}/")):
             await remove(context, makes)
+
+
+@frozen
+class FormerJob(Engine):
+    """Work that only earlier versions did. Recipes can't have it, as they choose one of its metrics."""
+
+    engine = "former"
+    metrics = ()
+
+    def timed(self, directory: str, scratch: str, seed: str) -> Timed:
+        return Timed(())
 
 
 def share_done(done: Iterable[Done]) -> float:
@@ -205,19 +212,19 @@ async def making(context: WorkloadContext, path: str) -> AsyncIterator[None]:
 async def remove(context: WorkloadContext, path: str) -> None:
     """Delete `path`, if it exists."""
     context.laid_out.discard(path)
-    await succeed(context, ("rm", "-rf", path), limit_s=300.0)
+    await succeed(context, "rm", "-rf", path, limit_s=300.0)
 
 
 def filling(directory: str, scratch: str, percent: int) -> Work:
     argv = worker("fileserver", scratch, "fill", f"{directory}/filling", percent)
-    return Work(argv, _("filling it to {percent} %", percent=percent), reader=JsonLines)
+    return Work(argv, _("filling it to {percent} %", percent=percent), reader=last_line)
 
 
 async def fill(context: WorkloadContext, percent: int, emit: Emit) -> None:
     """Fill the candidate before the work begins; raises Refused if others have files on it."""
     directory = os.path.realpath(context.directory)
-    mount_point = await succeed(context, ("stat", "--format=%m", directory), limit_s=60.0)
-    if mount_point.stdout.decode(errors="replace").strip() != directory:
+    mount_point = await succeed(context, "stat", "--format=%m", directory, limit_s=60.0)
+    if mount_point.output != directory:
         raise Refused(
             _("This workload fills a whole filesystem, which holds more than this directory."),
             _("Measure it on a scratch image."),
@@ -231,18 +238,18 @@ async def fill(context: WorkloadContext, percent: int, emit: Emit) -> None:
         raise
 
 
-def ageing(directory: str, scratch: str, seed: str, write_bytes: int, free_bytes: int) -> Work:
+def ageing(directory: str, scratch: str, seed: int | str, write_bytes: int, free_bytes: int) -> Work:
     """Write `write_bytes` to the candidate, then leave `free_bytes` of it free.
 
     The same seed gives the same files, in nearly the same locations on the same filesystem.
     """
     argv = worker("ageing", scratch, f"{directory}/years", seed, write_bytes, free_bytes)
-    return Work(argv, _("ageing it"), reader=JsonLines)
+    return Work(argv, _("ageing it"), reader=last_line)
 
 
 async def age(context: WorkloadContext, emit: Emit, *, seed: int, write_bytes: int, free_bytes: int) -> None:
     """Run `ageing`; raises WorkloadFailed if the candidate can't do that."""
-    work = ageing(context.directory, context.scratch, str(seed), write_bytes, free_bytes)
+    work = ageing(context.directory, context.scratch, seed, write_bytes, free_bytes)
     await carry_out(work, context, emit, limit_s=FILLING_LIMIT_S)
 
 
@@ -253,9 +260,8 @@ async def cached_share(context: WorkloadContext) -> float | None:
     """
     argv = worker("direct", context.scratch, context.directory, *context.devices)
     try:
-        finished = await succeed(context, argv, limit_s=300.0)
+        return float((await succeed(context, *argv, limit_s=300.0)).stdout)
     except WorkloadFailed as failed:
         if os.strerror(errno.EINVAL) in failed.details:
             return None
         raise
-    return float(finished.stdout)

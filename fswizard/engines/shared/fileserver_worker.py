@@ -6,10 +6,8 @@
 Each loop of a worker creates a file and writes it whole, appends to another, reads one whole, deletes one and stats
 one: eleven operations, as in filebench's `fileserver`. Every worker has a disjoint set of files, in directories that
 all workers share. Standard output is one JSON object per line, four per second; the last one is the result. `fill`
-writes files into DIRECTORY until PERCENT of the space available to users is taken, as counted by `df`.
-
-Latencies are counted in buckets of a sixteenth of an octave, so percentiles are exact to 4.5 %; the worst is exact.
-Content is random and does not compress.
+writes files into DIRECTORY until PERCENT of the space available to users is taken, as counted by `df`. Content is
+random and does not compress.
 """
 
 from __future__ import annotations
@@ -23,11 +21,14 @@ import random
 import shutil
 import sys
 import time
-from collections import Counter
 from multiprocessing import connection, get_context
 from typing import Any
 
 NAMES = ("create", "write", "append", "read", "open", "close", "delete", "stat")
+PLACES = {name: 3 * number for number, name in enumerate(NAMES)}
+WRITTEN, ENDED = 3 * len(NAMES), 3 * len(NAMES) + 1
+"""Places in the figures of a worker: of each operation the count, then sum and worst of its latencies in nanoseconds;
+bytes written, and when it ended."""
 IO_BYTES = 1 << 20
 DIRECTORY_WIDTH = 20
 GAMMA = 1.5
@@ -37,7 +38,6 @@ PRECREATED_FIFTHS = 4
 EMIT_S = 0.25
 FILLING_SEED = 8_000_003
 FILLING_BYTES = 8 << 20
-BUCKETS_IN_OCTAVE = 16
 
 
 class Options:
@@ -68,8 +68,7 @@ def emit(**what: object) -> None:
 
 
 def noise(seed: int) -> memoryview:
-    dice = random.Random(seed)
-    return memoryview(dice.getrandbits(8 * 2 * IO_BYTES).to_bytes(2 * IO_BYTES, "little"))
+    return memoryview(random.Random(seed).randbytes(2 * IO_BYTES))
 
 
 def write_whole(descriptor: int, size: int, content: memoryview, offset: int) -> None:
@@ -122,22 +121,17 @@ def fill(directory: str, percent: int) -> None:
 
 
 class Worker:
-    """One process. `done` is memory read by the parent, with the number of operations of each process."""
+    """One process. `figures` is memory read by the parent."""
 
-    def __init__(self, number: int, options: Options, done: memoryview, content: memoryview) -> None:
-        self.number, self.options, self.done, self.content = number, options, done, content
-        self.dice = random.Random(f"{options.seed} {number}")
-        self.buffer = bytearray(IO_BYTES)
+    def __init__(self, number: int, options: Options, figures: memoryview, content: memoryview) -> None:
+        self.options, self.figures, self.content = options, figures, content
+        self.dice, self.buffer = random.Random(f"{options.seed} {number}"), bytearray(IO_BYTES)
         mine = range(number, options.files, options.workers)
         self.paths = {file: options.path(file) for file in mine}
         self.present = [file for file in mine if options.exists_at_first(file)]
         self.absent = [file for file in mine if not options.exists_at_first(file)]
-        self.buckets = Counter[int]()
-        self.totals = {name: [0, 0, 0] for name in NAMES}
-        """Count, sum and worst of the latencies of each operation, in nanoseconds."""
-        self.written = 0
 
-    def work(self, deadline_ns: int, parent: int) -> dict[str, Any]:
+    def work(self, deadline_ns: int, parent: int) -> None:
         """Loop until the deadline: eleven operations, in filebench's order, stopping between them when the time is
         up."""
         steps = (self.create, self.append, self.read, self.delete, self.stat)
@@ -146,8 +140,7 @@ class Worker:
                 step()
                 if time.monotonic_ns() >= deadline_ns:
                     break
-        ended_ns = time.monotonic_ns()
-        return {"ended_ns": ended_ns, "written": self.written, "buckets": self.buckets, "totals": self.totals}
+        self.figures[ENDED] = time.monotonic_ns()
 
     def create(self) -> None:
         number = self.take(self.absent)
@@ -155,7 +148,7 @@ class Worker:
         descriptor = self.timed("create", os.open, self.paths[number], os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o644)
         self.timed("write", write_whole, descriptor, size, self.content, offset)
         self.timed("close", os.close, descriptor)
-        self.written += size
+        self.figures[WRITTEN] += size
         self.present.append(number)
 
     def append(self) -> None:
@@ -164,7 +157,7 @@ class Worker:
         descriptor = self.timed("open", os.open, path, os.O_WRONLY | os.O_APPEND)
         self.timed("append", write_whole, descriptor, size, self.content, offset)
         self.timed("close", os.close, descriptor)
-        self.written += size
+        self.figures[WRITTEN] += size
 
     def read(self) -> None:
         descriptor = self.timed("open", os.open, self.any_path(), os.O_RDONLY)
@@ -196,89 +189,57 @@ class Worker:
         started_ns = time.monotonic_ns()
         answer = call(*arguments)
         passed_ns = time.monotonic_ns() - started_ns
-        self.buckets[int(math.log2(passed_ns or 1) * BUCKETS_IN_OCTAVE)] += 1
-        totals = self.totals[operation]
-        totals[0] += 1
-        totals[1] += passed_ns
-        totals[2] = max(totals[2], passed_ns)
-        self.done[self.number] += 1
+        figures, at = self.figures, PLACES[operation]
+        figures[at] += 1
+        figures[at + 1] += passed_ns
+        figures[at + 2] = max(figures[at + 2], passed_ns)
         return answer
 
 
 def run(options: Options) -> None:
-    """Start the workers simultaneously, and print their progress and then their figures.
+    """Start the workers simultaneously, and print their progress and then their combined figures.
 
     If one of them fails or is killed, the others are stopped, too.
     """
     fork = get_context("fork")
-    done = memoryview(fork.RawArray("q", options.workers)).cast("B").cast("q")
+    figures = [memoryview(fork.RawArray("q", ENDED + 1)).cast("B").cast("q") for _ in range(options.workers)]
     content, parent, start = noise(options.seed), os.getpid(), fork.Event()
 
-    def work(worker: Worker, pipe: connection.Connection) -> None:
+    def work(worker: Worker) -> None:
         start.wait()
-        pipe.send(worker.work(time.monotonic_ns() + int(options.seconds * 1e9), parent))
+        worker.work(time.monotonic_ns() + int(options.seconds * 1e9), parent)
 
-    processes = {}
-    for worker in [Worker(number, options, done, content) for number in range(options.workers)]:
-        pipe, theirs = fork.Pipe()
-        processes[pipe] = fork.Process(target=work, args=(worker, theirs), daemon=True)
-        processes[pipe].start()
-        theirs.close()  # so that its end shows when the worker is gone
+    workers = [Worker(number, options, each, content) for number, each in enumerate(figures)]
+    processes = [fork.Process(target=work, args=(worker,), daemon=True) for worker in workers]
+    for process in processes:
+        process.start()
     start_ns = time.monotonic_ns()
     start.set()
-    results, left, before, at_s = list[dict[str, Any]](), list(processes), 0, 0.0
+    left, before, at_s = processes, 0, 0.0
     while left:
-        ended = connection.wait(left, EMIT_S)
-        for pipe in [each for each in left if each in ended]:
-            try:
-                results.append(pipe.recv())
-            except (EOFError, ConnectionError):
-                processes[pipe].join()
-                exit_code = processes[pipe].exitcode or 0
+        ended = connection.wait([process.sentinel for process in left], EMIT_S)
+        left = [process for process in left if process.sentinel not in ended]
+        for exit_code in [process.exitcode for process in processes]:
+            if exit_code:
                 sys.exit(f"a worker was killed by signal {-exit_code}" if exit_code < 0 else "a worker failed")
-            left.remove(pipe)
-        now, now_s = sum(done), (time.monotonic_ns() - start_ns) / 1e9
+        now, now_s = sum(each[at] for each in figures for at in PLACES.values()), (time.monotonic_ns() - start_ns) / 1e9
         if not ended:
             emit(fraction=min(1.0, now_s / options.seconds), rate=(now - before) / (now_s - at_s))
         before, at_s = now, now_s
-    emit(**merged(results, start_ns))
-
-
-def merged(results: list[dict[str, Any]], start_ns: int) -> dict[str, object]:
-    """The combined figures of all workers."""
     by_operation = {}
-    for name in NAMES:
-        counts, sums_ns, worst_ns = zip(*(result["totals"][name] for result in results))
-        by_operation[name] = (sum(counts), sum(sums_ns) / 1e9 / max(1, sum(counts)), max(worst_ns) / 1e9)
-    buckets = sum((result["buckets"] for result in results), Counter[int]())
-    worst_s = max(figures[2] for figures in by_operation.values())
-    return {
-        "elapsed_s": (max(result["ended_ns"] for result in results) - start_ns) / 1e9,
-        "operations": buckets.total(),
-        "bytes_written": sum(result["written"] for result in results),
-        "latencies_s": (*(min(percentile(buckets, share), worst_s) for share in (0.5, 0.99)), worst_s),
-        "by_operation": by_operation,
-    }
-
-
-def percentile(buckets: Counter[int], share: float) -> float:
-    """Centre of the bucket that contains the percentile, in seconds."""
-    wanted, seen = share * buckets.total(), 0
-    for bucket, count in sorted(buckets.items()):
-        seen += count
-        if seen >= wanted:
-            return float(2 ** ((bucket + 0.5) / BUCKETS_IN_OCTAVE)) / 1e9
-    return 0.0
-
-
-def main(what: str, *arguments: str) -> None:
-    if what == "fill":
-        fill(arguments[0], int(arguments[1]))
-    elif what == "run":
-        run(Options(*arguments))
-    else:
-        prepare(Options(*arguments))
+    for name, at in PLACES.items():
+        count, sum_ns = (sum(each[place] for each in figures) for place in (at, at + 1))
+        by_operation[name] = (count, sum_ns / 1e9 / max(1, count), max(each[at + 2] for each in figures) / 1e9)
+    emit(
+        elapsed_s=(max(each[ENDED] for each in figures) - start_ns) / 1e9,
+        operations=before,
+        bytes_written=sum(each[WRITTEN] for each in figures),
+        by_operation=by_operation,
+    )
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    if sys.argv[1] == "fill":
+        fill(sys.argv[2], int(sys.argv[3]))
+    else:
+        {"prepare": prepare, "run": run}[sys.argv[1]](Options(*sys.argv[2:]))

@@ -9,7 +9,7 @@ import re
 import shutil
 import signal
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import field, replace
 from pathlib import Path, PurePath
@@ -21,59 +21,32 @@ from fswizard.engines.shared.context import WorkloadContext, WorkloadDisturbed, 
 from fswizard.errors import OutOfMemory
 from fswizard.language import _
 from fswizard.model.frozen import frozen
-from fswizard.model.recipe import Job
+from fswizard.model.recipe import Job, PlannedCommand
 from fswizard.model.units import duration_text
 from fswizard.progress.workload_events import Doing, Emit, Progress, Ran
 from fswizard.system import clock
 from fswizard.system.block_stats import counters
 from fswizard.system.process import SENT, Finished, Process, is_stopped
 
-Counter = Literal["read_chars", "write_chars"]
-"""What psutil counts of a process: bytes that it read or wrote, wherever."""
 POLL_S = 0.25
 BLAMED_ERRORS = (errno.ENOSPC, errno.EIO, errno.EROFS)
 """Errors of a filesystem or its device, as opposed to a program that was called incorrectly."""
 KILLED = re.compile(
     rf"\bsignal[ =]({'|'.join(str(int(number)) for number in SENT)})\b|\b({'|'.join(number.name for number in SENT)})\b"
 )
-"""Message of git, tar, rsync, borg or the file server when they or a child process were killed."""
+"""Message of tar, rsync, borg or the file server when they or a child process were killed."""
+FIO_INTERRUPTED = ("fio", 128)
+"""fio's exit code after SIGINT or SIGTERM."""
 SYSTEM_PYTHON = "/usr/bin/python3"
+"""An interpreter that every user can start, as the running one may be in a home directory."""
 PYTHON_OPTIONS = ("-I", "-S")
 """Options that exclude the user's modules and settings."""
 
+Reader = Callable[[list[Any], Any, Emit], int]
+"""Takes a JSON object printed by a program, emits its progress, and adds it to the answers so far.
 
-class Reader:
-    """Parses the output of a program while it runs, and emits its progress."""
-
-    def __init__(self, emit: Emit) -> None:
-        self.emit = emit
-        self.answer: Any = None
-        """Last output of the program."""
-
-    def feed(self, chunk: bytes) -> None:
-        raise NotImplementedError
-
-    def check(self, finished: Finished) -> None:
-        """Raise the error that corresponds to a failure of the program."""
-        if finished.exit_code != 0:
-            raise failure(finished)
-
-
-class JsonLines(Reader):
-    """Parses the output of a worker: one JSON object per line; the last one is the answer.
-
-    `fraction`, `rate` (per second) and `worst_s` are progress.
-    """
-
-    _begun = b""
-
-    def feed(self, chunk: bytes) -> None:
-        *lines, self._begun = (self._begun + chunk).split(b"\n")
-        for line in lines:
-            self.answer = json.loads(line)
-            if "fraction" in self.answer:
-                get = self.answer.get
-                self.emit(Progress(get("fraction"), get("rate"), "1/s", None, get("worst_s")))
+Returns the errno that the object reports, or 0.
+"""
 
 
 @frozen
@@ -93,7 +66,7 @@ class Work:
     """Bytes or files of the whole work; 0 to show the disk's rate instead."""
     unit: Literal["B/s", "1/s"] = "B/s"
     env: Mapping[str, str] = field(default_factory=dict)
-    reader: Callable[[Emit], Reader] | None = None
+    reader: Reader | None = None
     """For a program that prints its progress."""
     times_itself: bool = False
     """It prints its duration in seconds, which excludes the start of Python."""
@@ -103,6 +76,10 @@ class Work:
         """Whether it only waits for the disk."""
         return self.argv[0] == "sync"
 
+    @property
+    def planned(self) -> PlannedCommand:
+        return PlannedCommand(self.argv, text=self.text)
+
 
 class Done(NamedTuple):
     """The result of a program."""
@@ -110,8 +87,8 @@ class Done(NamedTuple):
     finished: Finished
     worst_stall_s: float = 0.0
     """The longest time without progress."""
-    answer: Any = None
-    """Answer of its reader."""
+    answers: Sequence[Any] = ()
+    """What its reader has collected."""
     share: float = 1.0
     """Completed share of its work; below 1 if it was stopped."""
 
@@ -120,8 +97,8 @@ def syncing(directory: str) -> Work:
     return Work(("sync", "--file-system", directory), _("until it is on the disk"))
 
 
-def counted(counter: Counter, total_bytes: int) -> Callable[[int], float]:
-    """The share of `total_bytes` that a process has read or written so far."""
+def counted(counter: Literal["read_chars", "write_chars"], total_bytes: int) -> Callable[[int], float]:
+    """The share of `total_bytes` that a process has read or written so far, wherever."""
 
     def share_done(pid: int) -> float:
         return float(getattr(psutil.Process(pid).io_counters(), counter)) / total_bytes
@@ -129,71 +106,72 @@ def counted(counter: Counter, total_bytes: int) -> Callable[[int], float]:
     return share_done
 
 
+def last_line(answers: list[Any], line: Any, emit: Emit) -> int:
+    """The reader for a worker, whose last object has its figures.
+
+    `fraction`, `rate` (per second) and `worst_s` of any object are progress.
+    """
+    answers[:] = [line]
+    if "fraction" in line:
+        emit(Progress(line["fraction"], line.get("rate"), "1/s", None, line.get("worst_s")))
+    return 0
+
+
+def worker(name: str, scratch: str, *arguments: object) -> tuple[str, ...]:
+    """The command line of `NAME_worker.py` of this directory, which is copied to `scratch` when it is started."""
+    python = SYSTEM_PYTHON if os.access(SYSTEM_PYTHON, os.X_OK) else os.path.realpath(sys.executable)
+    return (python, *PYTHON_OPTIONS, f"{scratch}/{name}_worker.py", *map(str, arguments))
+
+
+def program_name(argv: Sequence[str]) -> str:
+    """Displayed name of a program; a worker is named by its file, not by the interpreter."""
+    is_worker = tuple(argv[1:3]) == PYTHON_OPTIONS
+    return PurePath(argv[3]).stem if is_worker else PurePath(argv[0]).name
+
+
 async def carry_out(
     work: Work, context: WorkloadContext, emit: Emit, *,
     limit_s: float, measured: bool = False, limited: bool = False, cut_s: float = 0.0,
 ) -> Done:  # fmt: skip
-    """Run a program, and emit `Doing` and its progress.
-
-    Raises WorkloadFailed if it fails. A program with measurable progress is stopped after `cut_s`, unless that is 0.
-    """
+    """Run a program as the user, and emit `Doing` and its progress; see `follow`."""
     emit(Doing(work.text, measured))
-    meter = _Meter(work, context.devices, emit, cut_s)
-    process = await _start(context, work.argv, env=work.env, limited=limited)
-    if work.reader:
-        reader = work.reader(emit)
-        finished = await watch(process, work.argv, limit_s=limit_s, output=reader.feed)
-        emit(Ran(finished))
-        reader.check(finished)
-        return Done(finished, answer=reader.answer)
-    finished = await watch(process, work.argv, limit_s=limit_s, tick=meter.tick)
-    emit(Ran(finished))
-    if meter.share == 1:
-        if finished.exit_code != 0:
-            raise failure(finished)
-        if work.times_itself:
-            finished = replace(finished, wall_s=float(finished.stdout))
-    return Done(finished, meter.worst_stall_s, share=meter.share)
-
-
-async def succeed(context: WorkloadContext, argv: Sequence[str], *, limit_s: float) -> Finished:
-    """Run a program as the user, to its end; raises WorkloadFailed if it fails."""
-    finished = await watch(await _start(context, argv), argv, limit_s=limit_s)
-    if finished.exit_code != 0:
-        raise failure(finished)
-    return finished
-
-
-async def _start(context: WorkloadContext, argv: Sequence[str], **options: Any) -> Process:
-    if _is_worker(argv):
+    if program_name(work.argv).endswith("_worker"):
         # The user may not be able to read the program where it is installed.
-        target = Path(argv[3])
+        target = Path(work.argv[3])
         shutil.copyfile(Path(__file__).with_name(target.name), target)
         target.chmod(0o644)
-    return await context.start(argv, **options)
+    process = await context.start(work.argv, env=work.env, limited=limited)
+    return await follow(process, work, emit, limit_s=limit_s, devices=context.devices, cut_s=cut_s)
 
 
-async def watch(
-    process: Process, argv: Sequence[str], *,
-    limit_s: float, tick: Callable[[int], bool] | None = None, output: Callable[[bytes], None] | None = None,
-) -> Finished:  # fmt: skip
-    """Wait for the end of a program, whatever its exit code. The program is killed if the wait is cancelled or fails.
+async def succeed(context: WorkloadContext, *argv: str, limit_s: float) -> Finished:
+    """Run a program as the user, to its end; raises WorkloadFailed if it fails."""
+    return (await carry_out(Work(argv, ""), context, lambda event: None, limit_s=limit_s)).finished
 
-    `tick` gets the PID every quarter of a second, and kills the program by returning True; `output` gets the program's
-    output as it arrives. Raises WorkloadFailed(`timed-out`) past the limit, and WorkloadDisturbed if someone stops the
-    program or a child process.
+
+async def follow(
+    process: Process, work: Work, emit: Emit, *, limit_s: float, devices: Sequence[str] = (), cut_s: float = 0.0
+) -> Done:
+    """Emit the progress of a program until it ends. The program is killed if that is cancelled or fails.
+
+    Raises WorkloadFailed if it fails or takes longer than `limit_s`, and WorkloadDisturbed if someone kills or stops it
+    or a child process. A program with measurable progress is stopped after `cut_s`, unless that is 0.
     """
     import asyncio  # only here, as recipes are listed without it
 
     from fswizard.system import timeouts
 
+    answers, errors, meter = list[Any](), [0], _Meter(work, devices, emit, cut_s)
+
     async def to_the_end() -> Finished:
-        if output is not None:
+        if work.reader:
+            objects = Objects()
             async for chunk in process.chunks():
-                output(chunk)
+                for each in objects.feed(chunk):
+                    errors.append(work.reader(answers, each, emit))
         return await process.wait()
 
-    name, deadline_s = program_name(argv), clock.monotonic() + limit_s
+    name, deadline_s = program_name(work.argv), clock.monotonic() + limit_s
     waiting = asyncio.ensure_future(to_the_end())
     try:
         while not await clock.ended(waiting, POLL_S):
@@ -202,16 +180,23 @@ async def watch(
             if clock.monotonic() >= deadline_s:
                 text = _("{program} did not end within {limit}.", program=name, limit=duration_text(limit_s))
                 raise WorkloadFailed("timed-out", text)
-            if tick is not None and tick(process.pid):
+            if not work.reader and meter.tick(process.pid):
                 await timeouts.end(process, name)
                 await asyncio.wait({waiting})
-        return waiting.result()
+        finished = waiting.result()
     except BaseException:
         waiting.cancel()
         await asyncio.gather(waiting, return_exceptions=True)
         # That a program can't be ended is not the filesystem's fault.
         await timeouts.end(process, name)
         raise
+    emit(Ran(finished))
+    if meter.share == 1:
+        if finished.exit_code != 0 or errors[-1]:
+            raise failure(finished, errors[-1])
+        if work.times_itself:
+            finished = replace(finished, wall_s=float(finished.stdout))
+    return Done(finished, meter.worst_stall_s, answers, meter.share)
 
 
 def failure(finished: Finished, error: int = 0) -> WorkloadFailed:
@@ -236,38 +221,41 @@ def failure(finished: Finished, error: int = 0) -> WorkloadFailed:
 
 def require_unkilled(finished: Finished) -> None:
     """Raise WorkloadDisturbed if the program was killed, or a child process according to its messages."""
-    signal_name = finished.killed_by
+    program, signal_name = program_name(finished.argv), finished.killed_by
     message = KILLED.search(finished.output)
     if not signal_name and message:
         number, name = message.groups()
         signal_name = name or signal.Signals(int(number)).name
+    if (program, finished.exit_code) == FIO_INTERRUPTED:
+        signal_name = "SIGINT or SIGTERM"
     if signal_name:
-        raise WorkloadDisturbed(program_name(finished.argv), signal_name)
+        raise WorkloadDisturbed(program, signal_name)
 
 
-def interpreter() -> str:
-    """A Python interpreter that every user can start, as the running one may be in a home directory."""
-    return SYSTEM_PYTHON if os.access(SYSTEM_PYTHON, os.X_OK) else os.path.realpath(sys.executable)
+class Objects:
+    """Extracts JSON objects from a stream of bytes. Each begins and ends with a brace at the beginning of a line."""
 
+    def __init__(self) -> None:
+        self._lines: list[bytes] = []
+        self._begun = b""
 
-def worker(name: str, scratch: str, *arguments: object) -> tuple[str, ...]:
-    """The command line of `NAME_worker.py` of this directory, which is copied to `scratch` when it is started."""
-    return (interpreter(), *PYTHON_OPTIONS, f"{scratch}/{name}_worker.py", *map(str, arguments))
-
-
-def _is_worker(argv: Sequence[str]) -> bool:
-    return tuple(argv[1:3]) == PYTHON_OPTIONS and len(argv) > 3
-
-
-def program_name(argv: Sequence[str]) -> str:
-    """Displayed name of a program; a worker is named by its file, not by the interpreter."""
-    return PurePath(argv[3]).stem if _is_worker(argv) else PurePath(argv[0]).name
+    def feed(self, chunk: bytes) -> Iterator[Any]:
+        """The objects completed by `chunk`, without the text between them."""
+        *lines, self._begun = (self._begun + chunk).split(b"\n")
+        for line in lines:
+            if line.startswith(b"{"):
+                self._lines = []
+            self._lines.append(line)
+            if line.startswith((b"{", b"}")) and line.endswith(b"}"):
+                text = b"\n".join(self._lines).decode(errors="replace")
+                with suppress(ValueError):  # text with such lines
+                    yield json.loads(text, strict=False)  # fio prints file names as they are
 
 
 class _Meter:
     """Emits the progress of a program, from the kernel's counters of the process and of the devices."""
 
-    def __init__(self, work: Work, devices: tuple[str, ...], emit: Emit, cut_s: float) -> None:
+    def __init__(self, work: Work, devices: Sequence[str], emit: Emit, cut_s: float) -> None:
         self.worst_stall_s = 0.0
         self.share = 1.0
         """Completed share of the work; below 1 once the program has to be stopped."""

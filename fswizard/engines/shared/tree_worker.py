@@ -4,15 +4,13 @@
     tree_worker.py packages SHAPE FILES TOTAL_BYTES DIRECTORY
     tree_worker.py read SHAPE FILES TOTAL_BYTES DIRECTORY SEED
 
-`make` writes the tree, `packages` writes it for dpkg-deb; `read` reads the tree in random order, like the start of
-programs. With CHANGED_EVERY the content of every n-th file begins differently. The program prints its duration in
-seconds, without the start of the interpreter.
+`make` writes the tree, `packages` writes it for dpkg-deb; `read` reads it in random order, like the start of programs.
+With CHANGED_EVERY the content of every n-th file begins differently. The program prints its duration in seconds,
+without the start of the interpreter.
 
-SHAPE is `small-files`, `mixed`, `video`, or the path of a JSON file with `sizes`, `random_shares`, `directories`,
-`files_in_directory` and `depths`, as in a recipe's table `tree`. The tree has those sizes, that share of incompressible
-content in each file, and directories with those numbers of files and depths; subdirectories are preferably created in
-directories that already have some, as in real trees (Agrawal and others, FAST 2007). Otherwise sizes are log-normal,
-and files compress to half; a `video` does not compress. Sizes add up to TOTAL_BYTES.
+SHAPE is `small-files`, `mixed` or `video`, whose sizes are log-normal, or the path of a JSON file with quantiles as in
+a recipe's table `tree`; there, subdirectories are preferably created in directories that already have some, as in real
+trees (Agrawal and others, FAST 2007). Sizes add up to TOTAL_BYTES.
 """
 
 from __future__ import annotations
@@ -53,7 +51,10 @@ class Tree:
         self.entries: list[tuple[str, int, float]]
         """Path, size in bytes, and incompressible share of each file in the order of their creation."""
         if shape in SPREADS:
-            sizes = _sizes(files, total_bytes, SPREADS[shape], dice)
+            drawn = [dice.lognormvariate(0, SPREADS[shape]) for _ in range(files)]
+            scale = total_bytes / sum(drawn)
+            sizes = [int(size * scale) for size in drawn]
+            sizes[sizes.index(max(sizes))] += total_bytes - sum(sizes)
             names = _portage(files) if shape == "small-files" else _project(files, ENDINGS[shape], dice)
             self.entries = list(zip(names, sizes, [1.0 if shape == "video" else 0.5] * files))
             return
@@ -75,7 +76,7 @@ class Tree:
             os.makedirs(f"{directory}/{path}", exist_ok=True)
         for number, (path, size, share) in enumerate(self.entries):
             changed = changed_every and number % changed_every == 0
-            content.make(f"{directory}/{path}", size, share, other if changed else None)
+            content.write(f"{directory}/{path}", size, share, other if changed else None)
 
     def packages(self, directory: str) -> None:
         """Write the tree as source directories for dpkg-deb, with a few files in each."""
@@ -88,7 +89,7 @@ class Tree:
                 os.chmod(f"{package}/DEBIAN", 0o755)  # whatever the user's umask is
                 with open(f"{package}/DEBIAN/control", "w") as control:
                     control.write(CONTROL.format(name=name))
-            content.make(f"{package}/{path}", size, share)
+            content.write(f"{package}/{path}", size, share)
 
     def read(self, directory: str, seed: int) -> None:
         """Read every file of the tree whole, in an order determined by the seed."""
@@ -144,14 +145,6 @@ def _nearest(quantiles: Sequence[Any], number: int) -> list[Any]:
     return [quantiles[round((position + 0.5) / number * (len(quantiles) - 1))] for position in range(number)]
 
 
-def _sizes(files: int, total_bytes: int, spread: float, dice: random.Random) -> list[int]:
-    drawn = [dice.lognormvariate(0, spread) for _ in range(files)]
-    scale = total_bytes / sum(drawn)
-    sizes = [int(size * scale) for size in drawn]
-    sizes[sizes.index(max(sizes))] += total_bytes - sum(sizes)
-    return sizes
-
-
 def _portage(files: int) -> Iterator[str]:
     """category/package/ with five files, two of them in files/ below: like a tree of package recipes."""
     in_category = math.isqrt(files // 5) or 1
@@ -174,14 +167,14 @@ class Content:
 
     def __init__(self) -> None:
         self.dice = random.Random(SEED)
-        self._pools: dict[float, memoryview] = {}
+        self.pools: dict[float, memoryview] = {}
 
-    def make(self, path: str, size: int, share: float, first: random.Random | None = None) -> None:
+    def write(self, path: str, size: int, share: float, first: random.Random | None = None) -> None:
         """Create a file and its directory; `first` selects different bytes for its first write."""
         share = round(share * SHARES) / SHARES
-        if share not in self._pools:
-            self._pools[share] = _pool(share)
-        pool, left = self._pools[share], size
+        if share not in self.pools:
+            self.pools[share] = _pool(share)
+        pool, left = self.pools[share], size
         os.makedirs(os.path.dirname(path), exist_ok=True)
         with open(path, "wb", buffering=0) as file:
             while left:

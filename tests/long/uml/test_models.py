@@ -11,7 +11,7 @@ from itertools import pairwise
 
 import pytest
 
-from fswizard.engines.overflow import cliff
+from fswizard.engines.fio import cliff
 from fswizard.system import clock
 from tests.fakes.clock import SimulatedClock
 from tests.long.uml.models import Modelled, compiled
