@@ -25,8 +25,7 @@ from fswizard.system import host, mounts
 from fswizard.system.files import home_directory
 
 MARGIN_BYTES = 512 << 20
-MARGIN_SHARE = 0.02
-"""Free space to leave on the filesystem below an image, in bytes and as a share; the larger one applies."""
+"""Free space to leave on a filesystem."""
 IN_MEMORY = frozenset({"tmpfs", "ramfs", "devtmpfs", "hugetlbfs", "proc", "sysfs", "cgroup", "cgroup2", "debugfs"})
 """Filesystem types without a disk, where memory would be measured."""
 NOT_ON_A_DISK = IN_MEMORY | {"nfs", "nfs4", "cifs", "smb3", "9p", "fuse.sshfs", "squashfs"}
@@ -68,7 +67,7 @@ def default_directory(drive: Drive | None = None) -> str:
             _("There is no mounted filesystem on {where} that you can write to.", where=where),
             _("Mount one, or name a directory with --target image:SIZE@DIRECTORY."),
         )
-    return max(best.values(), key=lambda directory: host.this.space(directory).free_bytes)
+    return max(best.values(), key=host.this.space_bytes)
 
 
 def named_location(directory: str) -> Location:
@@ -111,21 +110,21 @@ def require_space(directory: str, size_bytes: int, brought_bytes: int = 0) -> st
     kind = filesystem_type(directory)
     _require_disk(directory, kind)
     hint = _("Name a directory with more free space, or a smaller image: --target image:SIZE@DIRECTORY.")
-    _require_room(directory, size_bytes + brought_bytes, _reserve_bytes(directory), hint)
+    _require_room(directory, size_bytes + brought_bytes, hint)
     return kind
 
 
-def _require_room(directory: str, needed_bytes: int, reserve_bytes: int, hint: str) -> None:
+def _require_room(directory: str, needed_bytes: int, hint: str) -> None:
     """Raise UsageError with `hint` if a directory has too little free space."""
-    free_bytes = host.this.space(directory).free_bytes
-    if free_bytes < needed_bytes + reserve_bytes:
+    free_bytes = host.this.space_bytes(directory)
+    if free_bytes < needed_bytes + MARGIN_BYTES:
         raise UsageError(
             _(
                 "{directory} has {free} free; {needed} are needed, and {reserve} must stay free.",
                 directory=safe(directory),
                 free=size_text(free_bytes),
                 needed=size_text(needed_bytes),
-                reserve=size_text(reserve_bytes),
+                reserve=size_text(MARGIN_BYTES),
             ),
             hint,
         )
@@ -142,12 +141,7 @@ def _require_disk(directory: str, kind: str) -> None:
 
 def image_room_bytes(directory: str) -> int:
     """Maximum size of an image in `directory`; negative if the filesystem is nearly full."""
-    return host.this.space(directory).free_bytes - _reserve_bytes(directory)
-
-
-def _reserve_bytes(directory: str) -> int:
-    """Space to leave free below an image."""
-    return max(MARGIN_BYTES, int(host.this.space(directory).total_bytes * MARGIN_SHARE))
+    return host.this.space_bytes(directory) - MARGIN_BYTES
 
 
 def require_scratch_space(brought_bytes: int) -> None:
@@ -155,7 +149,7 @@ def require_scratch_space(brought_bytes: int) -> None:
     directory = next(path for path in (state_directory(), *state_directory().parents) if path.is_dir())
     hint = _("Free some space there, or set XDG_STATE_HOME to a directory with more.")
     if brought_bytes:
-        _require_room(str(directory), brought_bytes, MARGIN_BYTES, hint)
+        _require_room(str(directory), brought_bytes, hint)
 
 
 def filesystem_type(directory: str) -> str:

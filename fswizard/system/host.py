@@ -34,15 +34,6 @@ class Distribution:
 
 
 @dataclass(frozen=True, slots=True)
-class Space:
-    """Size and free space of a filesystem."""
-
-    total_bytes: int
-    free_bytes: int
-    """Free space for users other than root."""
-
-
-@dataclass(frozen=True, slots=True)
 class Load:
     """Resources that a process has used since its start."""
 
@@ -71,10 +62,9 @@ class Load:
 class Host(Tree):
     """A machine: files of the kernel below `root`, and queries that need the live machine."""
 
-    def space(self, directory: str | Path) -> Space:
-        """Space on the filesystem of `directory`. Raises OSError if it is not accessible."""
-        usage = shutil.disk_usage(directory)
-        return Space(usage.total, usage.free)
+    def space_bytes(self, directory: str | Path) -> int:
+        """Free space of users on the filesystem of `directory`. Raises OSError if it is not accessible."""
+        return shutil.disk_usage(directory).free
 
     def name(self) -> str:
         """Host name."""

@@ -10,12 +10,12 @@ from typing import Literal
 
 from fswizard.session import process
 from fswizard.system import host
-from fswizard.system.host import Host, Load, Space
+from fswizard.system.host import Host, Load
 
 _ROOMY = """
 from fswizard.system import host
 class Roomy(host.Host):
-    def space(self, directory): return host.Space(2 << 40, 1 << 40)
+    def space_bytes(self, directory): return 1 << 40
     def pressure_total_s(self, resource): return 0.0
     def disk_busy_s(self, name): return 0.0
     def unwritten_bytes(self): return 0
@@ -36,14 +36,13 @@ class ModelHost(Host):
     """Roomy, on mains and idle by default; the kernel and the distribution are those below `root`."""
 
     free_bytes: int = 1 << 40
-    total_bytes: int = 2 << 40
     memory: int = 16 << 30
     battery: bool = False
     slowed: bool = False
     """The processor is held at its lowest clock."""
 
-    def space(self, directory: str | Path) -> Space:
-        return Space(self.total_bytes, self.free_bytes)
+    def space_bytes(self, directory: str | Path) -> int:
+        return self.free_bytes
 
     def memory_bytes(self) -> int:
         return self.memory

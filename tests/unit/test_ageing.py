@@ -56,7 +56,7 @@ class TestPlanning:
             plan(tmp_path, target=TargetChoice("directory", str(tmp_path)))
         with pytest.raises(UsageError, match="fills filesystems itself"):
             make_plan(Choices(find("fill"), target=TargetChoice("image", str(tmp_path)), aged=True))
-        machine = ModelHost(free_bytes=3 << 30, total_bytes=4 << 30)
+        machine = ModelHost(free_bytes=3 << 30)
         with use(machine), pytest.raises(UsageError, match="3 images of 1 GiB"):
             plan(tmp_path)
 
