@@ -14,7 +14,7 @@ from fswizard.advice import conclude
 from fswizard.advice.commands import commands
 from fswizard.engines.tree import TreeJob
 from fswizard.errors import UsageError
-from fswizard.filesystems import layouts, parse_candidates
+from fswizard.filesystems import parse_candidates
 from fswizard.model.analysis import ALIKE_AT_THE_END, ANSWER_SIGNS, AnswerKind
 from fswizard.model.metrics import DIRECT_CACHED, DURATION
 from fswizard.model.recipe import Workload
@@ -175,11 +175,11 @@ def test_commands_come_from_the_catalogue_whatever_a_result_says(name: str) -> N
 
 
 def test_an_array_with_a_disk_missing_in_an_earlier_result_is_reported_and_never_chosen() -> None:
-    name = "md:raid5,degraded+ext4"
+    name = "md:raid6,degraded+ext4"
     result = run({"md:raid5+ext4": (300.0,) * 4, "md:raid6+ext4": (900.0,) * 4})
     whole, other = result.plan.candidates
     assert other.array is not None
-    degraded = replace(other, name=name, array=replace(other.array, layout=layouts()["md:raid5"], degraded=True))
+    degraded = replace(other, name=name, array=replace(other.array, degraded=True))
     samples = tuple(replace(s, candidate=name) if s.candidate == other.name else s for s in result.samples)
     result = replace(result, plan=replace(result.plan, candidates=(whole, degraded)), samples=samples)
     for each in (result, shareable(result)):

@@ -33,9 +33,10 @@ def test_what_os_release_says_is_made_harmless_and_without_one_it_is_just_linux(
 @pytest.mark.parametrize(
     ("name", "package", "asked", "unattended"),
     [
-        ("mint", "btrfs-progs", "apt-get install fio xfsprogs",
-         ["apt-get update", "apt-get install --yes fio xfsprogs"]),
-        ("opensuse", "btrfsprogs", "zypper install fio xfsprogs", ["zypper install --no-confirm fio xfsprogs"]),
+        ("mint", "btrfs-progs", "sudo apt-get install fio xfsprogs",
+         ["sudo apt-get update", "sudo apt-get install --yes fio xfsprogs"]),
+        ("opensuse", "btrfsprogs", "sudo zypper install fio xfsprogs",
+         ["sudo zypper install --no-confirm fio xfsprogs"]),
         ("unknown", "", "", []),
     ],
 )  # fmt: skip
@@ -47,10 +48,8 @@ def test_packages_and_the_command_that_installs_them_are_the_distributions_own(
     packages = ["xfsprogs", "fio", "fio", ""]
     monkeypatch.setattr(programs, "find", lambda program: f"/usr/bin/{program}")
     without_root(monkeypatch)
-    assert " ".join(programs.install_command(packages)) == (asked and f"sudo {asked}")
-    assert [" ".join(command) for command in programs.unattended_commands(packages)] == [
-        f"sudo {command}" for command in unattended
-    ]
+    assert " ".join(programs.install_command(packages)) == asked
+    assert [" ".join(command) for command in programs.unattended_commands(packages)] == unattended
     assert "fio" in programs.install_hint("fio")
 
 
