@@ -147,19 +147,17 @@ def refusals(target: DeviceTarget, typed: str | None = None, *, minimum_bytes: i
     The run checks again, as root, before it writes. `typed` confirms the loss, such as the serial number; None
     before the user has typed it.
     """
-    failing = [may_erase.make_finding("failing", device=target.device.disk)] if target.drive.health == "failing" else []
-    facts = replace(target.facts, uses=[*target.facts.uses, *_openers(target), *failing])
-    return tuple(
-        replace(each, text=_("{finding}.", finding=_(safe(each.text))), hint=_(safe(each.hint)))
-        for each in may_erase.findings(facts, minimum_bytes, typed)
-    )
-
-
-def _openers(target: DeviceTarget) -> tuple[Finding, ...]:
-    """Programs that have the device open, except those such as smartctl and blkid that only query it briefly."""
+    # Programs such as smartctl and blkid have it open only briefly.
     deadline = clock.monotonic() + _ASKING_S
     while openers := tuple(disk_facts.openers(target.facts, target.tree)):
         if target.tree != HERE or clock.monotonic() > deadline:
             break
         clock.sleep(0.1)
-    return openers
+    uses = [*target.facts.uses, *openers]
+    if target.drive.health == "failing":
+        uses.append(may_erase.make_finding("failing", device=target.device.disk))
+    facts = replace(target.facts, uses=uses)
+    return tuple(
+        replace(each, text=_("{finding}.", finding=_(safe(each.text))), hint=_(safe(each.hint)))
+        for each in may_erase.findings(facts, minimum_bytes, typed)
+    )

@@ -143,10 +143,6 @@ class Probed:
         return decoded(self.properties.get("ID_FS_LABEL_ENC", self.properties.get("ID_FS_LABEL", "")))
 
     @property
-    def types(self) -> list[str]:
-        return sorted({self.type, *self.signatures} - {""})
-
-    @property
     def left_by_a_run(self) -> bool:
         """Whether the label is a name that a run gives to pools and arrays; mdadm prepends the host name."""
         return RUN_NAME.fullmatch(self.label.rpartition(":")[2]) is not None
@@ -208,7 +204,7 @@ def changes(facts: Facts, diskseq: int, size_bytes: int, content_type: str | Non
 
 def belongs(name: str, probed: Probed) -> Iterator[Finding]:
     """Yield findings if the contents of a device make it a member of an array, pool or the like."""
-    for kind in probed.types:
+    for kind in sorted({probed.type, *probed.signatures} - {""}):
         raid = kind == probed.type and probed.properties.get("ID_FS_USAGE") == "raid"
         if kind in LEFT_BY_A_RUN and probed.left_by_a_run:
             continue

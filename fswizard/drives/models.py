@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -131,19 +130,12 @@ def scsi_name(vendor: str, product: str, more: str = "") -> str:
     return whole if product and spellings(spaced)[-1] == bare(whole) != bare(spaced) else spaced
 
 
-@cache
-def _compiled(pattern: str) -> re.Pattern[str]:
-    return re.compile(pattern, re.ASCII)
-
-
 class ModelTable:
     """The table of models, with lookup by name."""
 
-    def __init__(self, rows: Iterable[ModelRow], sources: Iterable[Source] = (), names: Iterable[str] = ()) -> None:
+    def __init__(self, rows: Iterable[ModelRow], sources: Iterable[Source] = ()) -> None:
         self.rows = tuple(rows)
         self.sources = {source.url: source for source in sources}
-        self.names = sorted({*names, *(row.pattern for row in self.rows if row.pattern.isalnum())})
-        """Names of known models, for suggestions."""
 
     def find(self, model: str) -> list[ModelRow]:
         """Rows about a model: those with its exact name first, then those with a matching pattern."""
@@ -152,18 +144,10 @@ class ModelTable:
             names += tuple(f"{name}0" for name in names)
         for name in names:
             written = {stem(name), name, " ".join(model.upper().split())}
-            rows = [row for row in self.rows if any(map(_compiled(row.pattern).fullmatch, written))]
+            rows = [row for row in self.rows if any(re.fullmatch(row.pattern, each, re.ASCII) for each in written)]
             if rows:
                 return sorted(rows, key=lambda row: row.pattern not in written)
         return []
-
-    def near(self, model: str) -> list[str]:
-        """Up to three names similar to a misspelt or incomplete one."""
-        typed = stem(spellings(model)[-1])[:40]
-        near = difflib.get_close_matches(typed, self.names, 3, 0.85) if len(typed) >= 6 else []
-        if not near and len(typed) >= 4:
-            near = [name for name in self.names if name.startswith(typed)][:3]
-        return sorted(near)
 
 
 @cache
@@ -173,7 +157,7 @@ def shipped_table() -> ModelTable:
 
     table = tomli.loads(resources.files(__package__).joinpath("smr_models.toml").read_text("utf-8"))
     rows = [ModelRow(kind=row.pop("class"), **row) for row in table["model"]]
-    return ModelTable(rows, [Source(**source) for source in table["source"]], table["names"])
+    return ModelTable(rows, [Source(**source) for source in table["source"]])
 
 
 def persistent_cache_bytes(drive: Drive) -> int:

@@ -13,7 +13,7 @@ from typing import Any
 from fswizard.drives.identity import known_facts
 from fswizard.drives.pastes import Output, count_at, outputs, rows_at, value_at
 from fswizard.drives.smartctl_output import facts_of
-from fswizard.drives.smr import KIND_OF, SmrFacts, judge_smr
+from fswizard.drives.smr import KIND_OF, judge_smr
 from fswizard.errors import FswizardError, RunFailed
 from fswizard.language import N_, _, in_english, joined
 from fswizard.model.drive import Drive
@@ -50,7 +50,10 @@ def details(drive: Drive, *, timeout_s: float = 10.0, wake: bool = False, tree: 
     except FswizardError as error:
         return replace(drive, pending=joined((error.message, error.hint)) if error.hint else error.message)
     document, lines, by_smartctl = answer.document, answer.lines, facts_of(answer)
-    facts = _merged(known, by_smartctl)
+    answered = {name: value for name, value in asdict(by_smartctl).items() if value}
+    # The kernel knows zones better.
+    answered |= {"source": known.source, "zoned": known.zoned or by_smartctl.zoned}
+    facts = replace(known, **answered)
     passed = value_at(document, "smart_status.passed")
     life_used_percent, written_bytes = _wear(document)
     return replace(
@@ -126,13 +129,6 @@ def _query(drive: Drive, asking: tuple[str, ...], type_: str, deadline: float, w
     done = query(("smartctl", "--json", *asking, *power, *device, path_of(drive.name)), timeout_s=left_s)
     text = done.stdout.decode("utf-8", "replace")
     return next(outputs(text), Output(text=text))
-
-
-def _merged(known: SmrFacts, answer: SmrFacts) -> SmrFacts:
-    """Merge facts of the kernel and of smartctl; the kernel knows zones better."""
-    answered = {name: value for name, value in asdict(answer).items() if value}
-    answered |= {"source": known.source, "zoned": known.zoned or answer.zoned}
-    return replace(known, **answered)
 
 
 def _wear(document: dict[str, Any]) -> tuple[int | None, int | None]:

@@ -175,7 +175,7 @@ def _by_itself(facts: SmrFacts, rows: Sequence[ModelRow]) -> Iterator[Evidence]:
 
 
 def _by_name(facts: SmrFacts, rows: Sequence[ModelRow], table: ModelTable) -> Iterator[Evidence]:
-    """Yield evidence from the smartctl database and the table of models, or the nearest names of the latter."""
+    """Yield evidence from the smartctl database and the table of models."""
     family = facts.family.upper()
     says: SmrKind = "unknown"
     if "(SMR)" in family:
@@ -193,11 +193,7 @@ def _by_name(facts: SmrFacts, rows: Sequence[ModelRow], table: ModelTable) -> It
             code, text = DISPUTED if row.disputed else "model-table", _row_text(row, table.sources.get(row.source))
             yield Evidence(code, row.kind, "weak" if row.kind == "unknown" else row.confidence, text)
     if not rows and facts.source == "name" and facts.model:
-        text = _("This name is not in the table of models.")
-        if names := table.near(facts.model):
-            models = [f"{name} ({table.find(name)[0].kind})" for name in names]
-            text = joined((text, _("The nearest names: {models}.", models=joined(models, "; "))))
-        yield Evidence("near-names", "unknown", "weak", text)
+        yield Evidence("not-in-table", "unknown", "weak", _("This name is not in the table of models."))
 
 
 def _row_text(row: ModelRow, source: Source | None) -> str:

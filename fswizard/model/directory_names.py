@@ -16,16 +16,13 @@ def short_names(directories: Sequence[str]) -> tuple[str, ...]:
 
     Names that would differ only in the omitted user name are numbered.
     """
-    paths = [_public_parts(directory) for directory in directories]
+    paths = []
+    for directory in directories:
+        path = _HOME.sub("/home", _REMOVABLE.sub("/media/", directory))
+        paths.append(PurePosixPath(path).parts[1:] or ("system",))
     ends = [parts[-1] for parts in paths]
     names = [parts[-1] if ends.count(parts[-1]) == 1 else "/".join(parts) for parts in paths]
     numbered = []
     for at, name in enumerate(names):
         numbered.append(f"{name} {names[: at + 1].count(name)}" if names.count(name) > 1 else name)
     return tuple(numbered)
-
-
-def _public_parts(directory: str) -> tuple[str, ...]:
-    """Parts of a path below the root, without a user name; `system` for the root itself."""
-    path = _HOME.sub("/home", _REMOVABLE.sub("/media/", directory))
-    return PurePosixPath(path).parts[1:] or ("system",)

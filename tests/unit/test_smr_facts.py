@@ -85,13 +85,6 @@ def test_the_ladder_of_evidence(facts: dict[str, Any], rows: ModelTable, verdict
     assert f"{found.kind}, {found.confidence}" == verdict
 
 
-def test_names_that_are_not_in_the_table_lead_to_those_that_are() -> None:
-    (near,) = judge_smr(SmrFacts("name", model="WDC WD40EFAK")).evidence
-    assert near.code == "near-names" and "WD40EFAX (drive-managed)" in near.text
-    (none,) = judge_smr(SmrFacts("name", model="WD4")).evidence
-    assert "nearest" not in none.text
-
-
 def test_zones_are_read_from_the_page_of_characteristics() -> None:
     page = bytes((0, 0xB1, 0, 60, 0x15, 0x18, 0, 2))
     for bits, zoned in {0b0010_0000: "drive-managed", 0b0001_0000: "host-aware", 0: ""}.items():
@@ -108,8 +101,6 @@ def test_every_shipped_row_has_a_source_reads_like_no_pattern_and_contradicts_no
     for row in shipped.rows:
         assert re.fullmatch(r"https?://[^\s/]+\.[^\s/]+(/\S*)?", row.source), row
         assert {other.kind for other in shipped.find(row.pattern)} <= {row.kind}, row
-    for name in shipped.names:
-        assert shipped.find(name), name
     # Patterns may overlap without a row in between.
     for line in SILENT.read_text("utf-8").splitlines()[1:]:
         model = line.split("\t")[1]
