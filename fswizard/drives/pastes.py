@@ -96,7 +96,7 @@ _VALUE_ENDS = re.compile(r'\n|\\|",| ====|<(?!\d)')
 _AROUND_VALUES = " \t\v\f*|│`\"',;>_"
 _DOCUMENT_KEYS = {"smartctl", "json_format_version", "model_name", "scsi_model_name"}
 _OPENS_JSON = re.compile(r'\{(?:\s*"|[^{}"]{0,200}"json_format_version")')
-_DAMAGED = N_("The JSON that begins in line {first} can't be read beyond line {last}: it is cut off or damaged there.")
+_DAMAGED = N_("This JSON can't be read to its end: it is cut off or damaged.")
 _GOES_ON = re.compile(r'\{[^{}"]{0,200}"json_format_version"|smartctl \d\.\d+ \d{4}-|START OF INFO')
 """Start of the next readable part after damaged JSON."""
 _decoder = json.JSONDecoder()
@@ -158,8 +158,7 @@ def outputs(text: str) -> Iterator[Output]:
             damaged += 1
             at = max(opening.end(), error.pos)
             if "json_format_version" in text[start : at + 200]:
-                first, last = text.count("\n", 0, start) + 1, text.count("\n", 0, at) + 1
-                found.append(Output(start, problem=_(_DAMAGED, first=first, last=last)))
+                found.append(Output(start, problem=_(_DAMAGED)))
                 following = _GOES_ON.search(text, opening.end())
                 at = following.start() if following else len(text)
         except (RecursionError, ValueError):  # nested too deeply, or a number too long
