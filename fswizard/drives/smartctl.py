@@ -54,7 +54,9 @@ def details(drive: Drive, *, timeout_s: float = 10.0, wake: bool = False, tree: 
     # The kernel knows zones better.
     answered |= {"source": known.source, "zoned": known.zoned or by_smartctl.zoned}
     facts = replace(known, **answered)
-    passed = value_at(document, "smart_status.passed")
+    health = ""
+    if isinstance(passed := value_at(document, "smart_status.passed"), bool):
+        health = "good" if passed else "failing"
     life_used_percent, written_bytes = _wear(document)
     return replace(
         drive,
@@ -64,7 +66,7 @@ def details(drive: Drive, *, timeout_s: float = 10.0, wake: bool = False, tree: 
         kind=KIND_OF.get(facts.medium, drive.kind),
         rpm=by_smartctl.rpm or drive.rpm,
         rotational=facts.medium == "rotating",
-        health="good" if passed is True else "failing" if passed is False else "",
+        health=health,
         temperature_c=count_at(document, "temperature.current"),
         power_on_hours=count_at(document, "power_on_time.hours"),
         written_bytes=written_bytes,

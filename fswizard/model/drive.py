@@ -76,7 +76,9 @@ class SmrVerdict:
 
     def sign(self, piece: Evidence) -> str:
         """✓ for evidence that supports the verdict, ✗ for evidence against it, · for neither."""
-        return "·" if piece.says == "unknown" else "✓" if piece.says == self.kind else "✗"
+        if piece.says == "unknown":
+            return "·"
+        return "✓" if piece.says == self.kind else "✗"
 
 
 @frozen

@@ -37,7 +37,8 @@ class Curve:
         if count == each:
             means, total, count = (*means, total / count), 0.0, 0
         if len(means) == POINTS:
-            means, each = tuple((a + b) / 2 for a, b in zip(means[::2], means[1::2])), 2 * each
+            means = tuple((a + b) / 2 for a, b in zip(means[::2], means[1::2]))
+            each *= 2
         return Curve(unit, means, each, total, count)
 
     @property

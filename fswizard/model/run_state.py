@@ -124,7 +124,9 @@ class RunState:
     @property
     def fraction(self) -> float | None:
         """Completed share of the step, 0 to 1; None if unknown."""
-        return self.progress.fraction if self.progress else 0.0 if self.step else None
+        if self.progress:
+            return self.progress.fraction
+        return 0.0 if self.step else None
 
     @property
     def measuring_step(self) -> Step | None:

@@ -44,9 +44,9 @@ CAPITAL_NOUNS = frozenset({"de", "lb"})
 def mid_sentence(title: str) -> str:
     """A title within a sentence, in the user's language: names such as SQLite and acronyms keep their capitals."""
     title = _(title)
-    if chosen() in CAPITAL_NOUNS:
+    if chosen() in CAPITAL_NOUNS or not (title[1:2].islower() or title.startswith("A ")):
         return title
-    return title[:1].lower() + title[1:] if title[1:2].islower() or title.startswith("A ") else title
+    return title[:1].lower() + title[1:]
 
 
 def harmless(value: Any, key: str = "") -> Any:

@@ -39,7 +39,9 @@ def parse_size(text: str, step: int = BINARY) -> int:
     match = re.fullmatch(r"\s*(\d{1,18}(?:\.\d{1,6})?)\s*([KMGTP]?)(iB|B)?\s*", text, re.ASCII | re.IGNORECASE)
     if match is None:
         raise ValueError(_("'{text}' is not a size; write a number and a unit, such as 512M or 2G", text=text))
-    size = float(match[1]) * (BINARY if (match[3] or "").lower() == "ib" else step) ** _POWERS[match[2].upper()]
+    if (match[3] or "").lower() == "ib":
+        step = BINARY
+    size = float(match[1]) * step ** _POWERS[match[2].upper()]
     if size >= 1 << 60:
         raise ValueError(_("'{size}' is larger than any disk", size=text))
     return int(size)
@@ -86,9 +88,10 @@ def binary_size_text(size_bytes: int) -> str:
 
 def duration_text(seconds: float) -> str:
     """`0.45 s`, `12 s`, `3 min`, `1 h 20 min`."""
+    if seconds < 1:
+        return _("{number} s", number=number(f"{seconds:.2g}"))
     if seconds < 90:
-        text = f"{seconds:.2g}" if seconds < 1 else f"{seconds:.1f}" if seconds < 9.95 else f"{seconds:.0f}"
-        return _("{number} s", number=number(text))
+        return _("{number} s", number=number(f"{seconds:.1f}" if seconds < 9.95 else f"{seconds:.0f}"))
     minutes = round(seconds / 60)
     if minutes < 90:
         return _("{minutes} min", minutes=minutes)
