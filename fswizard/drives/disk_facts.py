@@ -44,7 +44,10 @@ class Usage:
 
     def __init__(self, tree: Tree = HERE) -> None:
         self.tree = tree
-        self._pools = {name: pool for pool in _pools(tree) for name in pool[1]}
+        self._pools: dict[str, tuple[str, tuple[str, ...]]] = {}
+        """Type and devices of the btrfs or bcachefs in use on a device, by its kernel name."""
+        for pool in _pools(tree):
+            self._pools |= dict.fromkeys(pool[1], pool)
         self._table = parse(tree.lines("/proc/self/mountinfo"))
         self.mounts: dict[str, list[Mount]] = {}
         """Mounts by kernel name of the device; a filesystem on several devices is listed under each of them."""
@@ -64,7 +67,11 @@ class Usage:
         if mount.kind in ("btrfs", "bcachefs"):
             for path in mount.source.split(":"):  # may be missing in the /dev of a container
                 named |= self._pools.keys() & {self.tree.device_at(path) or os.path.basename(path)}
-        return sorted({each for name in named for each in self._pools.get(name, ("", (name,)))[1]})
+        every: set[str] = set()
+        for name in named:
+            _, devices = self._pools.get(name, ("", (name,)))
+            every.update(devices)
+        return sorted(every)
 
     def mounts_on(self, name: str, probed: Probed | None = None) -> list[Mount]:
         """Mounts of a device, directly or through volumes and arrays on top of it."""
@@ -99,35 +106,46 @@ def _pools(tree: Tree) -> Iterator[tuple[str, tuple[str, ...]]]:
     for uuid in tree.names("/sys/fs/btrfs"):
         yield "btrfs", tree.names(f"/sys/fs/btrfs/{uuid}/devices")
     for uuid in tree.names("/sys/fs/bcachefs"):
-        links = (f"/sys/fs/bcachefs/{uuid}/{each}/block" for each in tree.names(f"/sys/fs/bcachefs/{uuid}"))
-        yield "bcachefs", tuple(os.path.basename(tree.real(link)) for link in links)
+        directory = f"/sys/fs/bcachefs/{uuid}"
+        devices = [tree.real(f"{directory}/{each}/block") for each in tree.names(directory)]
+        yield "bcachefs", tuple(map(os.path.basename, devices))
 
 
 def read(device: Device, contents: Mapping[str, Probed], tree: Tree = HERE) -> Facts:
     """Read all facts about a device except its openers. Contents missing in `contents` are taken from udev."""
-    usage, reported, others = Usage(tree), _reported(device, tree), list[Mapping[str, str]]()
-    touched, paths = [device.name, *device.partitions, device.disk], list[str]()
-    ours, start = look_at(device.disk, tree), tree.text(f"/sys/class/block/{device.name}/start")
+    usage = Usage(tree)
+    reported = _reported(device, tree)
+    disk = look_at(device.disk, tree)
+    start = tree.text(f"/sys/class/block/{device.name}/start")
+    touched = [device.name, *device.partitions, device.disk]
+    others: list[Mapping[str, str]] = []
+    paths: list[str] = []
     for name in tree.names("/sys/block"):
-        disk = look_at(name, tree)
-        if name == device.disk or not _is_disk(disk, tree):
+        other = look_at(name, tree)
+        if name == device.disk or not _is_disk(other, tree):
             continue
-        names = (name, *disk.partitions)
-        numbers = {text: kind for each in names for text, kind in _reported(look_at(each, tree), tree).items()}
+        numbers: dict[str, str] = {}
+        for each in (name, *other.partitions):
+            numbers |= _reported(look_at(each, tree), tree)
         # No USB disk has two paths, but a USB dock may report one serial number for all its disks.
         usb = any("/usb" in tree.real(f"/sys/block/{each}") for each in (name, device.disk))
-        possible = not usb and disk.size_bytes == ours.size_bytes
-        shared = _numbers(reported) & _numbers(numbers) if possible else set[str]()
-        if shared:
-            same_part = [part for part in disk.partitions if tree.text(f"/sys/class/block/{part}/start") == start != ""]
-            same_part = [*names] if device.name == device.disk else same_part
-            paths += same_part[:1]
-            touched += [name, *same_part]
+        shared: set[str] = set()
+        if other.size_bytes == disk.size_bytes and not usb:
+            shared = _numbers(reported) & _numbers(numbers)
+        if shared:  # another path to the same disk
+            same = [name, *other.partitions]
+            if device.name != device.disk:
+                starts = {part: tree.text(f"/sys/class/block/{part}/start") for part in other.partitions}
+                same = [part for part in other.partitions if start and starts[part] == start]
+            paths += same[:1]
+            touched += [name, *same]
         if not any(text.startswith(REGISTERED) for text in shared):
             others.append(numbers)
     probed = {name: contents.get(name, Probed(tree.properties(name))) for name in touched}
+    uses: list[Finding] = []
+    for name in probed:
+        uses += [*usage.of(name), *_composite_uses(name, tree)]
     words, unreadable = _words(tree)
-    uses = [use for name in probed for use in (*usage.of(name), *_composite_uses(name, tree))]
     uses += [*unreadable, *_foreign_mounts(probed, usage), *_loops(device, probed, tree)]
     return Facts(device, probed, uses, words, reported, others, tuple(paths))
 
@@ -163,11 +181,15 @@ def _composite_uses(name: str, tree: Tree) -> Iterator[Finding]:
 
 def _foreign_mounts(touched: Collection[str], usage: Usage) -> Iterator[Finding]:
     """Yield mounts in other mount namespaces, as far as their processes are visible."""
-    tree, current = usage.tree, {mount for table in usage.mounts.values() for mount in table}
+    tree = usage.tree
+    own: set[Mount] = set()
+    for mounts in usage.mounts.values():
+        own.update(mounts)
     tables = {tree.bytes(f"/proc/{pid}/mountinfo"): pid for pid in tree.names("/proc") if pid.isdecimal()}
     for table, pid in tables.items():
         program = tree.text(f"/proc/{pid}/comm")
-        for mount in set(parse(table.decode("utf-8", "surrogateescape").split("\n"))) - current:
+        lines = table.decode("utf-8", "surrogateescape").split("\n")
+        for mount in set(parse(lines)) - own:
             for name in set(touched).intersection(usage.devices(mount)):
                 yield make_finding("mounted-elsewhere", name=name, path=mount.path, program=program, pid=pid)
 
@@ -205,8 +227,9 @@ def openers(facts: Facts, tree: Tree = HERE, without_pid: str = "", *, anywhere:
 def programs(holds: Callable[[str], bool], tree: Tree = HERE) -> Iterator[tuple[str, str]]:
     """Yield name and PID of each process with a /proc link to a directory or open file for which `holds` is true."""
     for pid in filter(str.isdecimal, tree.names("/proc")):
-        links = ("cwd", *(f"fd/{number}" for number in tree.names(f"/proc/{pid}/fd")))
-        if any(holds(f"/proc/{pid}/{link}") for link in links):
+        links = [f"/proc/{pid}/cwd"]
+        links += [f"/proc/{pid}/fd/{number}" for number in tree.names(f"/proc/{pid}/fd")]
+        if any(map(holds, links)):
             yield tree.text(f"/proc/{pid}/comm") or "a program", pid
 
 
@@ -226,7 +249,8 @@ def _words(tree: Tree) -> tuple[list[tuple[str, str, str]], list[Finding]]:
 
     A word such as `RESUME=/dev/sda2` is also listed without its key. Files that only root can read are checked as root.
     """
-    words, unreadable = list[tuple[str, str]](), list[Finding]()
+    words: list[tuple[str, str]] = []
+    unreadable: list[Finding] = []
     for table in (*TABLES, *KERNEL_TABLES):
         try:
             text = tree.path(table).read_text("utf-8", "surrogateescape")
