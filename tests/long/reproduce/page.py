@@ -28,12 +28,12 @@ in the files of this directory, how each is run again, with the results, in [rer
 
 “In simulated time” means: by fswizard itself, with real filesystems, on a machine whose clock stands still while it
 computes, so that only its simulated disks take time. Their models, with sources, are in
-[models.c](../../tests/long/uml/driver/models.c); a test holds the shingled disk to the figures of real ones,
-give or take a quarter. ZFS is measured in a virtual machine.
+[models.c](../../tests/long/uml/driver/models.c); a test holds the shingled disk to the figures of real ones, give or
+take a quarter. ZFS is measured in a virtual machine.
 
-`make reproduce` makes this page: it measures what has no result yet. `make reproduce DOCUMENT=NAME` runs one document:
-shingled, f2fs, trees or arrays. `fswizard run FILE` runs one experiment on a disk of your own, with its recipe of
-[reruns/recipes](reruns/recipes).
+`make reproduce` makes this page: it measures what has no result yet, but for two experiments that were done by hand.
+`make reproduce DOCUMENT=NAME` runs one document: shingled, f2fs, trees or arrays. `fswizard run FILE` runs one
+experiment on a disk of your own, with its recipe of [reruns/recipes](reruns/recipes).
 """
 
 

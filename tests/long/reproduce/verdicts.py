@@ -15,7 +15,6 @@ from fswizard.model.units import ratio_text
 from fswizard.stats import analyse
 from fswizard.stats.table import tables_of
 from fswizard.stats.unpaired import welch
-from tests.long.reproduce.by_hand import BY_HAND
 from tests.long.reproduce.published import Condition, document, experiment, result_of
 
 
@@ -111,7 +110,7 @@ def ratios(name: str, result: Result) -> tuple[Ratio, ...]:
 
     What was measured by hand was not measured in rounds, so its figures are compared unpaired.
     """
-    if name not in BY_HAND:
+    if experiment(name).recipe:
         return analyse(result).by_workload
     baseline = result.plan.baseline
     return tuple(
