@@ -327,10 +327,9 @@ def _field(text: str, names: Names) -> str:
 
 @cache
 def _program_names() -> frozenset[str]:
-    """Names of programs, system errors, and disk models and their sources as the program has them."""
-    table = shipped_table()
-    sources = (row.source for row in table.rows)
-    return frozenset((*(one.name for one in programs()), *map(os.strerror, errno.errorcode), *table.names, *sources))
+    """Names of programs, system errors, and sources on disk models as the program has them."""
+    sources = (row.source for row in shipped_table().rows)
+    return frozenset((*(one.name for one in programs()), *map(os.strerror, errno.errorcode), *sources))
 
 
 @cache
