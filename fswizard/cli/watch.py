@@ -6,8 +6,6 @@ import asyncio
 import sys
 from functools import partial
 
-from plumbum import cli
-
 from fswizard.cli.command import Command
 from fswizard.cli.narration import ended, narrated
 from fswizard.errors import ExitCode
@@ -23,11 +21,9 @@ class Watch(Command):
     Of several the newest, unless you name one by a part of its result file's name. Quitting leaves the run alone.
     """
 
-    plain = cli.Flag("--plain", help=_("print lines instead of the full screen, and then the report"))
-
     def main(self, run: str = "") -> int:
         path = find_ongoing(run).path
-        if not self.plain and sys.stdin.isatty() and sys.stdout.isatty():
+        if sys.stdin.isatty() and sys.stdout.isatty():
             from fswizard.tui.app import FswizardApp
 
             return run_wizard(partial(FswizardApp, watching=FollowedRun(path)))
