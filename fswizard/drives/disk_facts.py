@@ -77,8 +77,9 @@ class Usage:
         """Mounts of a device, directly or through volumes and arrays on top of it."""
         mounted = list(self.mounts.get(name, ()))
         if probed and probed.type == "zfs_member":
-            datasets = (mount for mount in self._table if mount.kind == "zfs")
-            mounted += [mount for mount in datasets if mount.source.split("/")[0] == probed.label]
+            for mount in self._table:
+                if mount.kind == "zfs" and mount.source.split("/")[0] == probed.label:
+                    mounted.append(mount)
         for holder in self.tree.names(f"/sys/class/block/{name}/holders"):
             mounted += self.mounts_on(holder)
         return mounted
@@ -95,8 +96,9 @@ class Usage:
             yield make_finding("pool", f"{kind}-member", name=name, kind=kind)
         for holder in self.tree.names(f"/sys/class/block/{name}/holders"):
             block = self.tree.directory(f"/sys/block/{holder}")
-            called, prefix = block.text("dm/name") or holder, block.text("dm/uuid").partition("-")[0]
-            code, kind = VOLUMES.get(prefix or holder.rstrip("0123456789"), ("holder", "volume"))
+            called = block.text("dm/name") or holder
+            prefix = block.text("dm/uuid").partition("-")[0] or holder.rstrip("0123456789")
+            code, kind = VOLUMES.get(prefix, ("holder", "volume"))
             case = "holder/run" if RUN_NAME.match(called) else "holder"
             yield make_finding(case, code, name=name, kind=kind, called=called)
 
@@ -162,9 +164,15 @@ def _is_disk(disk: Device, tree: Tree) -> bool:
 
 def _numbers(reported: Mapping[str, str]) -> set[str]:
     """Identifiers that all paths to a disk share: its registered WWNs, or else its serial numbers."""
-    genuine = [text for text in reported if not may_erase.is_placeholder(text)]
-    wwns = {text for text in genuine if text.startswith(REGISTERED)}
-    return wwns or {text for text in genuine if reported[text] == may_erase.SERIAL}
+    wwns, serial_numbers = set(), set()
+    for text, kind in reported.items():
+        if may_erase.is_placeholder(text):
+            continue
+        if text.startswith(REGISTERED):
+            wwns.add(text)
+        if kind == may_erase.SERIAL:
+            serial_numbers.add(text)
+    return wwns or serial_numbers
 
 
 def _composite_uses(name: str, tree: Tree) -> Iterator[Finding]:
@@ -215,10 +223,10 @@ def openers(facts: Facts, tree: Tree = HERE, without_pid: str = "", *, anywhere:
     server that does not answer.
     """
 
-    excluded = f"/proc/{without_pid}/"
-
-    def holds(link: str) -> bool:  # directories are skipped, as they may hang
-        return "/fd/" in link and not link.startswith(excluded) and _opened(link, tree, anywhere) in facts.contents
+    def holds(link: str) -> bool:
+        if "/fd/" not in link or link.startswith(f"/proc/{without_pid}/"):  # directories may hang
+            return False
+        return _opened(link, tree, anywhere) in facts.contents
 
     for program, pid in programs(holds, tree):
         yield make_finding("open", name=facts.device.name, program=program, pid=pid)
@@ -271,8 +279,11 @@ def _words(tree: Tree) -> tuple[list[tuple[str, str, str]], list[Finding]]:
 
 def expecting_label(label: str, tree: Tree = HERE) -> str:
     """Configuration file that refers to a filesystem by this label; empty if there is none."""
-    tag = ("label", label.casefold())
-    return next((table for table, word, _ in _words(tree)[0] if may_erase.tag_of(word) == tag), "")
+    words, _ = _words(tree)
+    for table, word, _ in words:
+        if may_erase.tag_of(word) == ("label", label.casefold()):
+            return table
+    return ""
 
 
 def _reported(device: Device, tree: Tree) -> dict[str, str]:
@@ -292,10 +303,13 @@ def _reported(device: Device, tree: Tree) -> dict[str, str]:
 
 def links(name: str, directory: str, tree: Tree) -> list[str]:
     """Names of a device in a directory of /dev/disk, the most familiar first; some may lead to another device."""
+
+    def familiarity(name: str) -> tuple[bool, bool, int, str]:
+        return name.startswith(NUMBERS_ONLY), not name.startswith(WELL_KNOWN), len(name), name
+
     prefix = f"disk/{directory}/"
     names = [link.removeprefix(prefix) for link in tree.udev(name, "S") if link.startswith(prefix)]
-    names.sort(key=lambda name: (name.startswith(NUMBERS_ONLY), not name.startswith(WELL_KNOWN), len(name), name))
-    return names
+    return sorted(names, key=familiarity)
 
 
 def serials(disk: str, tree: Tree) -> Iterator[str]:

@@ -95,9 +95,11 @@ def known_facts(drive: Drive, tree: Tree = HERE) -> SmrFacts:
 
 def _bus(name: str, tree: Tree) -> Bus:
     path = tree.real(f"/sys/block/{name}") + "/"
-    bus: Bus = next((bus for pattern, bus in _BUSES if re.search(pattern, path)), "other")
-    behind_sas = bus in ("sas", "scsi") and tree.text(f"/sys/block/{name}/device/vendor") == "ATA"
-    return "sata" if behind_sas else bus
+    for pattern, bus in _BUSES:
+        if re.search(pattern, path):
+            behind_sas = bus in ("sas", "scsi") and tree.text(f"/sys/block/{name}/device/vendor") == "ATA"
+            return "sata" if behind_sas else bus
+    return "other"
 
 
 def _kind(name: str, block: Tree, bus: Bus, rate: int) -> DriveKind:
@@ -130,9 +132,11 @@ def _model(block: Tree, bus: Bus, udev: Mapping[str, str]) -> str:
 
 def _served(name: str, tree: Tree) -> bool:
     """Whether another machine serves the disk."""
+    if _SERVED.search(tree.real(f"/sys/block/{name}")):
+        return True
     device = f"/sys/block/{name}/device"
     transports = {tree.text(f"{device}/{each}/transport") for each in (".", *tree.names(device))}
-    return bool(transports - _LOCAL_NVME) or _SERVED.search(tree.real(f"/sys/block/{name}")) is not None
+    return not transports <= _LOCAL_NVME
 
 
 def _bridge(name: str, tree: Tree) -> str:

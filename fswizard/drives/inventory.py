@@ -37,14 +37,19 @@ _SETTLE_S = 0.3
 def inventory(tree: Tree = HERE) -> tuple[Drive, ...]:
     """All disks, physical ones first. `Drive.pending` says what could not be read."""
     drives = describe([name for name in tree.names("/sys/block") if _is_listed(name, tree)], tree)
-    points = [part.mount_point for drive in drives for part in drive.partitions if part.mount_point]
+    points: list[str] = []
+    for drive in drives:
+        points += [part.mount_point for part in drive.partitions if part.mount_point]
     free_bytes = _free_bytes(points) if points and tree == HERE else {}
     listed = []
     for drive in drives:
         parts = [replace(part, free_bytes=free_bytes.get(part.mount_point)) for part in drive.partitions]
         listed.append(replace(drive, partitions=tuple(parts)))
-    # sdaa after sdz, nvme10n1 after nvme9n1
-    return tuple(sorted(listed, key=lambda drive: (_ORDER.index(drive.bus), len(drive.name), drive.name)))
+
+    def place(drive: Drive) -> tuple[int, int, str]:
+        return _ORDER.index(drive.bus), len(drive.name), drive.name  # sdaa after sdz, nvme10n1 after nvme9n1
+
+    return tuple(sorted(listed, key=place))
 
 
 def watch(stopped: Callable[[], bool]) -> Iterator[tuple[Drive, ...]]:
@@ -74,8 +79,10 @@ def watch(stopped: Callable[[], bool]) -> Iterator[tuple[Drive, ...]]:
 
 def drive_of(path: str, tree: Tree = HERE) -> Drive | None:
     """Disk of a file, directory or device path (`/dev/sdb1`); several are combined. None for memory and network."""
-    devices = topology.devices_at(path, tree)
-    drives = describe(dict.fromkeys(disk for name in devices for disk in topology.disks_below(name, tree)), tree)
+    disks: list[str] = []
+    for name in topology.devices_at(path, tree):
+        disks += topology.disks_below(name, tree)
+    drives = describe(dict.fromkeys(disks), tree)
     if len(drives) > 1:
         return replace(composed(drives), kind="array", bus="other")
     return drives[0] if drives else None
@@ -148,7 +155,9 @@ def _describe(name: str, tree: Tree, usage: Usage) -> Drive:
     whole = parts[0]
     if not whole.uses and (len(parts) > 1 or not (whole.filesystem or whole.mount_point)):
         parts.remove(whole)
-    uses = [use for part in parts for use in part.uses]
+    uses: list[DriveUse] = []
+    for part in parts:
+        uses += part.uses
     pending = ""
     if unread and not udev_runs(tree):
         pending = _("{devices} couldn't be read, so the contents are unknown.", devices=", ".join(unread))

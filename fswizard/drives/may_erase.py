@@ -177,7 +177,9 @@ def findings(facts: Facts, minimum_bytes: int = 0, typed: str | None = None) -> 
 
     `typed` is the identifier that the user typed to confirm the loss; None before that.
     """
-    every = [*facts.uses, *_unfit(facts.device, max(minimum_bytes, MINIMUM_BYTES)), *_unconfirmed(facts, typed)]
+    every = list(facts.uses)
+    every += _unfit(facts.device, max(minimum_bytes, MINIMUM_BYTES))
+    every += _unconfirmed(facts, typed)
     for name, probed in facts.contents.items():
         every += [*belongs(name, probed), *_named(name, probed, facts)]
         if probed.unread:
@@ -204,13 +206,14 @@ def changes(facts: Facts, diskseq: int, size_bytes: int, content_type: str | Non
 
 def belongs(name: str, probed: Probed) -> Iterator[Finding]:
     """Yield findings if the contents of a device make it a member of an array, pool or the like."""
+    called = f"{name} ({probed.label})" if probed.label else name
     for kind in sorted({probed.type, *probed.signatures} - {""}):
-        raid = kind == probed.type and probed.properties.get("ID_FS_USAGE") == "raid"
         if kind in LEFT_BY_A_RUN and probed.left_by_a_run:
             continue
+        raid = kind == probed.type and probed.properties.get("ID_FS_USAGE") == "raid"
         if kind in MEMBERS or raid or kind.endswith("_member") or kind.startswith(PARTS_OF_MORE):
             code, whole = MEMBERS.get(kind, MEMBERS[""])
-            yield make_finding("member", code, name=f"{name} ({probed.label})" if probed.label else name, whole=whole)
+            yield make_finding("member", code, name=called, whole=whole)
 
 
 def _lost(name: str, probed: Probed) -> Iterator[Finding]:
@@ -226,11 +229,14 @@ def _lost(name: str, probed: Probed) -> Iterator[Finding]:
 
 def _named(name: str, probed: Probed, facts: Facts) -> Iterator[Finding]:
     """Yield the configuration files that refer to a device, mounted or not."""
-    tags = {(tag, decoded(probed.properties.get(key, "")).casefold()) for key, tag in TAGS.items()}
+    tags = set()
+    for key, tag in TAGS.items():
+        tags.add((tag, decoded(probed.properties.get(key, "")).casefold()))
     for table, word, leads_to in facts.words:
-        tag = tag_of(word)
-        pattern = word.startswith("/dev/") and fnmatch.fnmatchcase(path_of(name), word)
-        if leads_to == name or pattern or (tag[1] and tag in tags):
+        tag, value = tag_of(word)
+        tagged = value != "" and (tag, value) in tags
+        matches = word.startswith("/dev/") and fnmatch.fnmatchcase(path_of(name), word)
+        if leads_to == name or matches or tagged:
             yield make_finding("named", name=name, table=table)
 
 
@@ -260,7 +266,9 @@ def identifiers(facts: Facts) -> dict[str, str]:
     """
     if file := facts.device.file:
         return {file: FILE} if file.isprintable() else {}
-    taken = {text for other in facts.others for text in other}
+    taken: set[str] = set()
+    for other in facts.others:
+        taken.update(other)
     return {text: kind for text, kind in facts.reported.items() if text not in taken and not is_placeholder(text)}
 
 

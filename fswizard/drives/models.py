@@ -56,7 +56,7 @@ class Source:
     def where(self) -> str:
         """Document and year: `data sheet, 2019`."""
         year = str(self.year) if self.year else _("undated")
-        return joined([_(self.via), year] if self.via else [year], ", ")
+        return joined((_(self.via), year), ", ") if self.via else year
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,11 +105,15 @@ def spellings(model: str) -> tuple[str, ...]:
     The latter has no name of an OEM or series in front, blanks for underscores, and no gap from a USB bridge. It is
     also extracted from a name in /dev/disk/by-id.
     """
-    name = bare(model)
-    plain = bare(_LINK.sub("", name).replace("_", " ")) if "_" in name or _LINK.match(name) else name
-    words = plain.split()
-    tails = (" ".join(words[first:]) for first in range(min(len(words), 6)))
-    named = next((tail for tail in tails if _HARD_DISK.match(tail)), plain)
+    name = named = bare(model)
+    if "_" in name or _LINK.match(name):
+        named = bare(_LINK.sub("", name).replace("_", " "))
+    words = named.split()
+    for first in range(min(len(words), 6)):
+        tail = " ".join(words[first:])
+        if _HARD_DISK.match(tail):
+            named = tail
+            break
     return tuple(dict.fromkeys((name, _CUT.sub(r"\1", named))))
 
 
@@ -127,7 +131,9 @@ def scsi_name(vendor: str, product: str, more: str = "") -> str:
     """Model name from SCSI fields. A bridge may have put the first 8 letters of the model into the vendor field."""
     spaced = " ".join(filter(None, (vendor, product, more)))
     whole = f"{vendor}{product}"
-    return whole if product and spellings(spaced)[-1] == bare(whole) != bare(spaced) else spaced
+    if product and bare(whole) == spellings(spaced)[-1] and bare(whole) != bare(spaced):
+        return whole
+    return spaced
 
 
 class ModelTable:

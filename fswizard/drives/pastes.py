@@ -242,10 +242,14 @@ def value_at(document: Any, path: str) -> Any:
 def rows_at(document: Any, path: str) -> list[dict[str, Any]]:
     """The mappings in a list at a dotted path; empty if it is no list."""
     values = value_at(document, path)
-    return [row for row in values if isinstance(row, dict)] if isinstance(values, list) else []
+    if not isinstance(values, list):
+        return []
+    return [row for row in values if isinstance(row, dict)]
 
 
 def count_at(document: Any, path: str) -> int | None:
     """A number at a dotted path that is an integer and not negative; None for anything else."""
     value = value_at(document, path)
-    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
+    if not isinstance(value, int) or isinstance(value, bool) or value < 0:
+        return None
+    return value

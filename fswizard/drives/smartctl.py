@@ -136,8 +136,10 @@ def _query(drive: Drive, asking: tuple[str, ...], type_: str, deadline: float, w
 def _wear(document: dict[str, Any]) -> tuple[int | None, int | None]:
     """Percentage of life used and bytes written, as the standards define them."""
     used = [count_at(document, key) for key in _USED]
+    written_bytes = None
     units = count_at(document, "nvme_smart_health_information_log.data_units_written")
-    written_bytes = units * _NVME_UNIT_BYTES if units is not None else None
+    if units is not None:
+        written_bytes = units * _NVME_UNIT_BYTES
     for page in rows_at(document, "ata_device_statistics.pages"):
         for row in rows_at(page, "table"):
             statistic, value = (page.get("number"), row.get("offset")), count_at(row, "value")

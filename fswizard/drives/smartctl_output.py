@@ -141,10 +141,13 @@ def _model(output: Output) -> str:
     """Model name; empty if it is missing, or if the output ends with it, as it may be truncated."""
     if "INFORMATION" in output.lines and output.lines.keys() <= {*NAMES, "Model Family", "INFORMATION", "banner"}:
         return ""
-    lines = {name: line for name, line in output.lines.items() if name in NAMES and not _PLACEHOLDER.match(line)}
-    model = lines.get("Device Model") or lines.get("Model Number") or lines.get("Device", "").partition("Version:")[0]
-    if not model and lines:
-        model = scsi_name(lines.get("Vendor", ""), lines.get("Product", ""), output.lines.get("Add. Product Id", ""))
+    lines = defaultdict(str)
+    for name, line in output.lines.items():
+        if name in NAMES and not _PLACEHOLDER.match(line):
+            lines[name] = line
+    model = lines["Device Model"] or lines["Model Number"] or lines["Device"].partition("Version:")[0]
+    if not model and (lines["Vendor"] or lines["Product"]):
+        model = scsi_name(lines["Vendor"], lines["Product"], output.lines.get("Add. Product Id", ""))
     return model.strip()
 
 

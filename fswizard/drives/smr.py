@@ -126,7 +126,8 @@ def judge_smr(facts: SmrFacts, table: ModelTable | None = None) -> SmrVerdict:
 
 def judge_composed(members: Sequence[Drive]) -> SmrVerdict:
     """Judge an array, or several paths to one disk: a single shingled member slows down the whole."""
-    disks = list({(disk.serial or disk.name): disk for disk in members}.values())
+    by_serial = {disk.serial or disk.name: disk for disk in members}
+    disks = list(by_serial.values())
     evidence = []
     for disk in disks:
         name = f"{disk.name} ({disk.model})" if disk.model else disk.name
@@ -136,9 +137,9 @@ def judge_composed(members: Sequence[Drive]) -> SmrVerdict:
     kind: SmrKind = min((disk.smr.kind for disk in disks), key=order.index, default="unknown")
     if kind == "unknown":
         return SmrVerdict(kind, "weak", tuple(evidence), (N_("Check the disks it is made of, one by one."),))
-    strengths = [disk.smr.confidence for disk in disks if disk.smr.kind == kind]
+    strengths = sorted((disk.smr.confidence for disk in disks if disk.smr.kind == kind), key=_STRENGTHS.index)
     # one shingled member is enough; for conventional ones the least certain member counts
-    confidence = (min if kind in SHINGLED else max)(strengths, key=_STRENGTHS.index)
+    confidence = strengths[0] if kind in SHINGLED else strengths[-1]
     return SmrVerdict(kind, confidence, tuple(evidence), _KNOW.get(kind, ()))
 
 
@@ -201,8 +202,14 @@ def _row_text(row: ModelRow, source: Source | None) -> str:
     origin = source or Source(row.source, urlsplit(row.source).netloc)
     text = _DISPUTE if row.disputed else _STATEMENTS.get(row.strength, _LISTS)
     recording = N_("a hybrid of platters and flash (SSHD)") if row.hybrid else SMR_KINDS[row.kind]
-    text = _(text, source=_(origin.by), document=origin.where, recording=_(recording), note=_(row.note))
-    return joined((text, row.source))
+    sentence = _(
+        text,
+        source=_(origin.by),
+        document=origin.where,
+        recording=_(recording),
+        note=_(row.note),
+    )
+    return joined((sentence, row.source))
 
 
 def _marks(facts: SmrFacts) -> Iterator[Evidence]:

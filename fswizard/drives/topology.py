@@ -33,9 +33,13 @@ def disks_below(name: str, tree: Tree, *, physical: bool = False) -> tuple[str, 
     """The disks below a partition or volume. An array or multipath disk is one, unless `physical`."""
     disk = look_at(name, tree).disk
     lower = tree.names(f"/sys/block/{disk}/slaves")
-    if not lower or (not physical and (disk.startswith("md") or is_multipath(disk, tree))):
+    whole = disk.startswith("md") or is_multipath(disk, tree)
+    if not lower or (whole and not physical):
         return (disk,)
-    return tuple(dict.fromkeys(each for part in lower for each in disks_below(part, tree, physical=physical)))
+    below: list[str] = []
+    for part in lower:
+        below += disks_below(part, tree, physical=physical)
+    return tuple(dict.fromkeys(below))
 
 
 def is_multipath(name: str, tree: Tree) -> bool:
