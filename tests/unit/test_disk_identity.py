@@ -28,30 +28,28 @@ def identifiers(machine: Tree, name: str) -> dict[str, str]:
 
 
 def against(machine: Tree, name: str, typed: str | None = None) -> list[str]:
-    """What the plan, and root, say about how the device is confirmed."""
-    target = find_device(f"/dev/{name}", machine)
-    codes = ("no-serial", "wrong-serial")
-    return [f"{it.text} {it.hint}" for it in refusals(target, typed) if it.code in codes]
+    """Cases of what the plan, and root, say about how the device is confirmed."""
+    found = refusals(find_device(f"/dev/{name}", machine), typed)
+    return [it.case for it in found if it.code in ("no-serial", "wrong-serial")]
 
 
 @pytest.mark.parametrize("name", DOCK)
 def test_two_disks_in_a_dock_have_its_serial_number_and_are_confirmed_by_their_names(name: str, tmp_path: Path) -> None:
     machine = machines.machine("dock", tmp_path)
     for wrong in ("152D00539000", *(DOCK.keys() - {name}), ""):
-        assert f"'{wrong}' is not the name in /dev/disk/by-id of {name}." in against(machine, name, wrong)[0]
+        assert against(machine, name, wrong) == ["wrong-serial"]
     assert not against(machine, name, DOCK[name])
 
 
 def test_two_sticks_that_nothing_tells_apart_are_refused(tmp_path: Path) -> None:
     machine = machines.machine("twins", tmp_path)
-    says = "2 attached disks have the serial number 0123456789ABCDEF, and nothing else tells them apart"
     for name in ("sdb", "sdc"):
         for typed in (None, "0123456789ABCDEF", STICK):
-            assert says in against(machine, name, typed)[0]
+            assert against(machine, name, typed) == ["no-serial/twins"]
     for link in ("sys/block/sdc", "sys/class/block/sdc"):
         (machine.root / link).unlink()
     assert find_device("/dev/sdb", machine).identifiers == (STICK,), "once the other one is unplugged"
-    assert "is not the name in" in against(machine, "sdb", "0123456789ABCDEF")[0]
+    assert against(machine, "sdb", "0123456789ABCDEF") == ["wrong-serial"]
 
 
 @pytest.mark.parametrize(
@@ -76,10 +74,9 @@ def test_a_placeholder_confirms_nothing_but_the_lasting_name_does(serial: str, t
     machine = stage(tmp_path, {"BLOCK/device/serial": serial}, {})
     target = find_device("/dev/sdb", machine)
     assert (target.identifiers, target.kind) == ((f"ata-ST8000_{SERIAL}",), "name in /dev/disk/by-id")
-    assert "is not the name in" in against(machine, "sdb", serial)[0]
+    assert against(machine, "sdb", serial) == ["wrong-serial"]
     (tmp_path / "run/udev/data/b8:16").unlink()
-    (told,) = against(machine, "sdb")
-    assert told.endswith("so you can't confirm which disk it is. Measure on a scratch image on it instead.")
+    assert against(machine, "sdb") == ["no-serial"]
 
 
 @pytest.mark.parametrize(
@@ -99,8 +96,7 @@ def test_a_partition_is_confirmed_by_numbers_of_its_disk_or_names_of_its_own(
     assert not against(machine, "sdb1", typed)
 
     for wrong in (f"{typed}1", "", " ", f"ata-ST8000_{SERIAL}"):
-        assert list(found(machine, typed=wrong)) == ["wrong-serial"]
-        assert f"{wrong!r} is not the {kind} of sdb1" in against(machine, "sdb1", wrong)[0]
+        assert list(found(machine, typed=wrong)) == against(machine, "sdb1", wrong) == ["wrong-serial"]
 
 
 @pytest.mark.parametrize(
