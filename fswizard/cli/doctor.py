@@ -47,12 +47,8 @@ def examine() -> Iterator[Checked]:
             reason = _("not installed; for {purpose}", purpose=_(program.purpose))
             package = programs.package_of({"": program.name, **program.packages})
             yield Checked(program.name, required, reason, package=package)
-    reason = (
-        ""
-        if host.this.has_loop_devices()
-        else _("The kernel has none: run `modprobe loop` as root, or leave the container.")
-    )
-    yield Checked(_("loop devices"), True, reason)
+    none = _("The kernel has none: run `modprobe loop` as root, or leave the container.")
+    yield Checked(_("loop devices"), True, "" if host.this.path("/dev/loop-control").exists() else none)
     root_source = _(rights.REASONS[root])
     as_root = {"reason": f"{root_source}."} if root == "none" else {"version": root_source}
     if way.image_rights() == "udisks":

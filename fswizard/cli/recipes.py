@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shlex
 import sys
-from collections.abc import Sequence
 from pathlib import Path
 
 from plumbum import cli
@@ -36,7 +35,11 @@ class Recipes(Command):
     def main(self) -> int:
         if self.directory:
             return self._make()
-        print("\n\n".join(_section(title, members) for title, members in grouped(recipes.available())))
+        paragraphs = []
+        for title, members in grouped(recipes.available()):
+            heading = _(title)
+            paragraphs += [f"{heading}\n{'-' * cell_len(heading)}", *map(_paragraph, members)]
+        print("\n\n".join(paragraphs))
         for error in recipes.broken():
             print(*filter(None, (error.message, error.hint)), file=sys.stderr)
         return 0
@@ -48,11 +51,6 @@ class Recipes(Command):
             command = f"fswizard run {shlex.quote(safe(self.output))}"
             print(_("Measure it: {command}", command=command), file=sys.stderr)
         return 0
-
-
-def _section(title: str, members: Sequence[Recipe]) -> str:
-    title = _(title)
-    return "\n\n".join((f"{title}\n{'-' * cell_len(title)}", *map(_paragraph, members)))
 
 
 def _paragraph(recipe: Recipe) -> str:

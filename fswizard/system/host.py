@@ -136,9 +136,6 @@ class Host(Tree):
         names = [fields["ID"], *fields.get("ID_LIKE", "").split()]
         return Distribution(safe(fields["PRETTY_NAME"]), tuple(safe(name.lower()) for name in names))
 
-    def has_loop_devices(self) -> bool:
-        return self.path("/dev/loop-control").exists()
-
     def has_module(self, name: str) -> bool:
         """Whether a module is loaded or built in; the latter is visible only with parameters or as an md level."""
         return self.path(f"/sys/module/{name}").exists() or f"[{name}]" in self.text("proc/mdstat")
