@@ -20,7 +20,7 @@ from fswizard.errors import FswizardError, Refused, UsageError
 from fswizard.filesystems.commands import IMAGE_UNIT_BYTES
 from fswizard.language import N_, _, joined
 from fswizard.model.drive import Drive
-from fswizard.model.estimates import scratch_bytes
+from fswizard.model.estimates import room
 from fswizard.model.plan import Member, Plan, Target
 from fswizard.model.recipe import Recipe
 from fswizard.model.text import safe
@@ -93,7 +93,7 @@ def plan_target(
     `drive` is the one for an image without a directory. Raises UsageError if the target is impossible, and Refused if
     data could be lost.
     """
-    scratch_bytes_needed = scratch_bytes(workload.job for workload in recipe.workloads)
+    scratch_bytes_needed = room((workload.job for workload in recipe.workloads), "SCRATCH")
     if chosen.kind != "image":
         locations.require_scratch_space(scratch_bytes_needed)
     if chosen.kind == "device":

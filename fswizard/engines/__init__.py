@@ -1,9 +1,6 @@
 """Engines: each file in this directory is a way of measuring; shared code is in `shared`.
 
-Add an engine
-=============
-
-Write `fswizard/engines/NAME.py` with one class: `@frozen`, and derived from `Engine`. The program
+To add one, write `fswizard/engines/NAME.py` with one class: `@frozen`, and derived from `Engine`. The program
 needs nothing else. `fsync.py` is a short example; `Job` in `model/recipe.py` describes what may be overridden.
 
 - `engine` is its name in recipes, and its fields are the keys of a workload: `Literal` for a choice, `bool`, or
@@ -27,13 +24,7 @@ from __future__ import annotations
 import importlib
 import pkgutil
 
-from fswizard.engines.shared.context import (
-    BareDevice,
-    WorkloadContext,
-    WorkloadDisturbed,
-    WorkloadFailed,
-    forget_cell,
-)
+from fswizard.engines.shared.context import BareDevice, WorkloadContext, WorkloadDisturbed, WorkloadFailed, forget_cell
 from fswizard.engines.shared.engine import Engine, FormerJob, age, ageing, cached_share
 from fswizard.engines.shared.programs import require_unkilled
 from fswizard.engines.tree import TreeShape

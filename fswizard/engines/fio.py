@@ -43,42 +43,22 @@ _DOING = {
     "write": N_("writing blocks of {size} in sequence"),
     "randread": N_("reading blocks of {size} at random"),
     "randwrite": N_("writing blocks of {size} at random"),
-    "randrw": N_("reading and writing blocks of {size} at random"),
 }
 
 
 class Figures(NamedTuple):
-    """Totals of all jobs since fio started; latencies are from submission to completion, of the slower of reads and
-    writes."""
+    """What all jobs have done since fio started."""
 
     at_s: float
     """Time by fio's clock."""
     io_bytes: int
-    written_bytes: int
     operations: int
     bytes_per_s: float
     iops: float
     latencies_s: Sequence[float]
-    """Median, 99th percentile, and the worst."""
+    """Median, 99th percentile, and the worst, from submission to completion."""
     syncs_s: Sequence[float]
     """PERCENTILES of fsync and fdatasync; zeros without any."""
-
-    @classmethod
-    def of(cls, dump: Mapping[str, Any]) -> Figures:
-        """The figures of one object of the output of fio with `--group_reporting`."""
-        job = dump["jobs"][0]
-        sides = (job["read"], job["write"])
-        median_s, p99_s, _ = map(max, zip(*(_latencies(side) for side in sides)))
-        return cls(
-            at_s=dump["timestamp_ms"] / 1e3,
-            io_bytes=sum(side["io_bytes"] for side in sides),
-            written_bytes=job["write"]["io_bytes"],
-            operations=sum(side["total_ios"] for side in sides),
-            bytes_per_s=sum(side["bw_bytes"] for side in sides),
-            iops=sum(side["iops"] for side in sides),
-            latencies_s=(median_s, p99_s, max(side["lat_ns"]["max"] for side in sides) / 1e9),
-            syncs_s=_latencies(job["sync"]),
-        )
 
 
 def _latencies(side: Mapping[str, Any]) -> list[float]:
@@ -105,7 +85,7 @@ class FioJob(Engine):
     engine = "fio"
     programs = (Program("fio", N_("block workloads")),)
     metrics = (*FIGURES, *SYNCS, *CLIFF)
-    rw: Literal["read", "write", "randread", "randwrite", "randrw"]
+    rw: Literal["read", "write", "randread", "randwrite"]
     block_bytes: Annotated[int, within(512, 64 * MIB)]
     size_bytes: Annotated[int, within(MIB, 16 * TIB)]
     """Size of the file, which is shared by workloads of a recipe with the same size."""
@@ -136,7 +116,7 @@ class FioJob(Engine):
 
     @property
     def writes(self) -> bool:
-        return self.rw not in ("read", "randread")
+        return self.rw.endswith("write")
 
     @property
     def random(self) -> bool:
@@ -160,17 +140,17 @@ class FioJob(Engine):
 
     @property
     def counts(self) -> str:
-        return {"read": N_("reads"), "randread": N_("reads"), "randrw": N_("accesses")}.get(self.rw, N_("writes"))
+        return N_("writes") if self.writes else N_("reads")
 
     def timed_bytes(self, pace: Pace) -> int | None:
         if not self.seconds:
             return None
+        if not self.writes:
+            return 0
         # Without seeks one program writes 46,000 small blocks a second on ext4, 37,000 on XFS.
         most_per_s = pace.operations_per_s if self.random else max(pace.operations_per_s, 50_000)
         operations_per_s = min(most_per_s, self.depth * self.jobs / pace.latency_s)
-        bytes_per_s = min(pace.bytes_per_s, operations_per_s * self.block_bytes)
-        write_share = 0.5 if self.rw == "randrw" else float(self.writes)
-        return int(self.seconds * bytes_per_s * write_share)
+        return int(self.seconds * min(pace.bytes_per_s, operations_per_s * self.block_bytes))
 
     def timed(self, directory: str, scratch: str, seed: str) -> Timed:
         path = f"{directory}/fio-{binary_size_text(self.size_bytes)}{'-allocated' if self.allocated else ''}"
@@ -229,7 +209,11 @@ class FioJob(Engine):
 
     def _read(self, history: list[Figures], dump: Mapping[str, Any], emit: Emit) -> int:
         """The reader of fio's output, four objects per second."""
-        now = Figures.of(dump)
+        job = dump["jobs"][0]
+        side, at_s = job["write" if self.writes else "read"], dump["timestamp_ms"] / 1e3
+        latencies_s = (*_latencies(side)[:2], side["lat_ns"]["max"] / 1e9)
+        values = (side["io_bytes"], side["total_ios"], side["bw_bytes"], side["iops"])
+        now = Figures(at_s, *values, latencies_s, _latencies(job["sync"]))
         if not self.seconds:
             fraction = now.io_bytes / (self.size_bytes * self.jobs)
         else:
@@ -242,14 +226,15 @@ class FioJob(Engine):
         median_s, _, worst_s = now.latencies_s
         emit(Progress(min(1.0, fraction), rate, "1/s" if self.random else "B/s", median_s or None, worst_s or None))
         history.append(now)
-        return next((job["error"] for job in dump["jobs"] if job["error"]), 0)
+        return next((each["error"] for each in dump["jobs"] if each["error"]), 0)
 
     def figures(self, done: Sequence[Done]) -> Iterator[Measured]:
         history: Sequence[Figures] = done[0].answers
         if not history or not history[-1].operations:
             raise WorkloadFailed("program", _("fio ended without having measured anything."), done[0].finished.output)
         last, cpu_s = history[-1], done[0].finished.cpu_s
-        yield from map(Measured, FIGURES, (last.bytes_per_s, last.iops, *last.latencies_s, last.written_bytes, cpu_s))
+        written_bytes = last.io_bytes if self.writes else 0
+        yield from map(Measured, FIGURES, (last.bytes_per_s, last.iops, *last.latencies_s, written_bytes, cpu_s))
         if self.fdatasync and any(last.syncs_s):
             yield from map(Measured, SYNCS, last.syncs_s)
         rates = rates_by_second(history)

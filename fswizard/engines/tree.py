@@ -28,7 +28,7 @@ from fswizard.model.codec import to_json
 from fswizard.model.filesystem import Strain
 from fswizard.model.frozen import frozen
 from fswizard.model.keys import must_be, within
-from fswizard.model.metrics import BYTES_WRITTEN, CPU, DURATION, FILE_RATE, RETURNED, WORST_STALL
+from fswizard.model.metrics import BYTES_WRITTEN, CPU, DURATION, RETURNED, WORST_STALL
 from fswizard.model.recipe import Program
 from fswizard.progress.workload_events import Measured
 
@@ -39,7 +39,6 @@ UNIT_BYTES = 8 * MIB
 DEEPEST = 63
 """Largest depth of a directory in a tree."""
 STEPS = Meta(min_length=2, max_length=1025)
-SHAPES = Path(tree_worker.__file__).with_name("shapes.toml")
 
 
 @frozen
@@ -61,7 +60,7 @@ class TreeShape:
 @cache
 def shipped_shapes() -> Mapping[str, Mapping[str, Any]]:
     """The shapes of `shapes.toml`, by name."""
-    return tomli.loads(SHAPES.read_text("utf-8"))
+    return tomli.loads(Path(tree_worker.__file__).with_name("shapes.toml").read_text("utf-8"))
 
 
 @frozen
@@ -69,7 +68,7 @@ class TreeJob(Engine):
     """Work on a generated directory tree with the everyday programs."""
 
     engine = "tree"
-    metrics = (DURATION, RETURNED, FILE_RATE, BYTES_WRITTEN, CPU, WORST_STALL)
+    metrics = (DURATION, RETURNED, BYTES_WRITTEN, CPU, WORST_STALL)
     programs = (
         Program("cp", N_("trees of files"), required=True, packages={"": "coreutils"}),
         Program("tar", N_("archive workloads"), required=True, messages={"Wrote only ": errno.ENOSPC}),
@@ -165,6 +164,5 @@ class TreeJob(Engine):
     def figures(self, done: Sequence[Done]) -> Iterator[Measured]:
         yield Measured(DURATION, duration_s(done))
         yield Measured(RETURNED, duration_s(done[:-1]))
-        yield Measured(FILE_RATE, self.files / duration_s(done))
         yield Measured(BYTES_WRITTEN, self.does.written(self, done))
         yield Measured(CPU, cpu_s(done))

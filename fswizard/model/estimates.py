@@ -42,7 +42,6 @@ COUNTED = {"directory": 0, "device": 1, "image": 2}
 its image counts the request to do so, and then the zeros."""
 LEAST_MEMORY_BYTES = 256 << 20
 """With less memory, programs such as git and borg begin to fail."""
-ROUNDING = 1e-9
 UNKNOWN = 3.0
 """Factor by which a run may exceed its expected duration on a disk without any measurement."""
 WITHIN = 2.0
@@ -66,14 +65,9 @@ def writes_bytes(job: Job, *, prepares: bool = True) -> int:
 
 
 def room(jobs: Iterable[Job], place: str = "MOUNT") -> int:
-    """Space in bytes that a recipe's jobs occupy together at the end: on a candidate, or in `SCRATCH`."""
+    """Space in bytes that a recipe's jobs occupy together at the end: on a candidate, or outside, in `SCRATCH`."""
     files = {path: size for job in jobs for path, size in job.leaves if path.startswith(f"{place}/")}
     return sum(files.values())
-
-
-def scratch_bytes(jobs: Iterable[Job]) -> int:
-    """Space in bytes that a recipe's jobs occupy in the scratch directory, outside the measured filesystem."""
-    return room(jobs, "SCRATCH")
 
 
 def least_image_bytes(jobs: Iterable[Job]) -> float:
@@ -245,7 +239,7 @@ def outlook(
     """
     ahead = plan.minimum_rounds - rounds
     most = max(0, plan.maximum_rounds - rounds if plan.time_limit_s else ahead)
-    most = int(min(most, _affordable(plan, round_bytes, written_bytes)))
+    most = int(min(most, affordable_rounds(plan, round_bytes, written_bytes)))
     most_s = elapsed_s + margin * most * round_s
     if plan.time_limit_s:
         while most and not another_round_fits(plan, rounds + most - 1, elapsed_s + (most - 1) * round_s, round_s):
@@ -286,15 +280,8 @@ def round_bytes(plan: Plan, result: Result, survivors: Collection[str]) -> float
     return expected + (statistics.median(bare) if bare else 0.0)
 
 
-def affordable_rounds(plan: Plan, result: Result, survivors: Collection[str], *, before_bytes: float = 0.0) -> float:
-    """How many more rounds fit into the write budget; infinity without a budget.
-
-    `before_bytes`: written in trials before the run was resumed, which the budget does not include.
-    """
-    return _affordable(plan, round_bytes(plan, result, survivors), result.written_bytes - before_bytes)
-
-
-def _affordable(plan: Plan, round_bytes: float, written_bytes: float) -> float:
+def affordable_rounds(plan: Plan, round_bytes: float, written_bytes: float) -> float:
+    """How many more rounds fit into the write budget after `written_bytes` of this run; infinity without a budget."""
     if plan.write_budget_bytes is None or not round_bytes:
         return math.inf
-    return max(0, int((plan.write_budget_bytes - written_bytes) / round_bytes + ROUNDING))
+    return max(0, int((plan.write_budget_bytes - written_bytes) / round_bytes + 1e-9))

@@ -27,7 +27,6 @@ DURATION = Metric("duration", "s", "lower")
 away."""
 RETURNED = Metric("returned", "s", "lower")
 """Duration of the programs alone, until they return: the wait of a desktop user."""
-FILE_RATE = Metric("file_rate", "1/s", "higher")
 OPERATION_RATE = Metric("operation_rate", "1/s", "higher")
 MEDIAN_LATENCY = Metric("median_latency", "s", "lower")
 P99_LATENCY = Metric("p99_latency", "s", "lower")

@@ -127,8 +127,8 @@ def _begun(earlier: Result) -> set[int]:
 
 def with_limits(plan: Plan, earlier: Result, time_limit_s: float | None, write_budget_bytes: float | None) -> Plan:
     """The plan with limits that count from its resumption. Raises UsageError if not even one round fits into them."""
-    left, before_bytes = earlier.candidates_left, earlier.counted_bytes
-    round_s = len(left) * plan.seconds_per_trial
+    left = earlier.candidates_left
+    round_s, more_bytes = len(left) * plan.seconds_per_trial, round_bytes(plan, earlier, left)
     if time_limit_s is None and plan.time_limit_s:
         time_limit_s = max(plan.time_limit_s, plan.preparation_s + 1.5 * round_s)
     if write_budget_bytes is None:
@@ -138,12 +138,12 @@ def with_limits(plan: Plan, earlier: Result, time_limit_s: float | None, write_b
         time_limit_s=time_limit_s or 0.0,
         write_budget_bytes=None if write_budget_bytes == math.inf else int(write_budget_bytes),
     )
-    affordable = affordable_rounds(plan, earlier, left, before_bytes=before_bytes) > 0
+    affordable = affordable_rounds(plan, more_bytes, earlier.written_bytes - earlier.counted_bytes) > 0
     if not (affordable and another_round_fits(plan, earlier.whole_rounds, plan.preparation_s, round_s)):
         text = _(
             "Another round takes about {duration} and writes about {writes}, which exceeds the limits.",
             duration=duration_text(plan.preparation_s + round_s),
-            writes=size_text(plan.filled_bytes + round_bytes(plan, earlier, left)),
+            writes=size_text(plan.filled_bytes + more_bytes),
         )
         raise UsageError(text, _("Give it more time or a larger write budget, or start a new run."))
     return plan

@@ -22,7 +22,7 @@ from fswizard.disks.journal import Journal
 from fswizard.engines import WorkloadDisturbed
 from fswizard.errors import FswizardError, RunFailed
 from fswizard.language import N_, _, in_english
-from fswizard.model.estimates import BARE_SHARE, affordable_rounds, another_round_fits
+from fswizard.model.estimates import BARE_SHARE, affordable_rounds, another_round_fits, round_bytes
 from fswizard.model.events import AmountsChosen, Event, RunEnded, RunStarted, fold
 from fswizard.model.metrics import BARE_WRITTEN, DIRECT_CACHED, TRIAL_WRITTEN, Metric
 from fswizard.model.plan import Plan, Trial
@@ -194,7 +194,8 @@ class Session:
             begun = number - 1 - len(self.result.discarded_rounds)
             if not another_round_fits(self.plan, begun, self._emitter.now_s, len(names) * self._trial_s(number)):
                 return "time-up", _("The time is up.")
-            if affordable_rounds(self.plan, self.result, names, before_bytes=self._before_bytes) == 0:
+            written_bytes = self.result.written_bytes - self._before_bytes
+            if affordable_rounds(self.plan, round_bytes(self.plan, self.result, names), written_bytes) == 0:
                 return "budget-used", _("Another round would exceed the write budget.")
             await self._idle.wait()
             try:

@@ -10,7 +10,7 @@ from textual.style import Style
 
 from fswizard.language import _, n_, number, p_
 from fswizard.model.drive import Drive, Evidence, Partition
-from fswizard.model.estimates import scratch_bytes
+from fswizard.model.estimates import room
 from fswizard.model.recipe import Recipe
 from fswizard.model.units import binary_text, size_text
 from fswizard.tui.choices import Purpose, WizardChoices
@@ -122,11 +122,11 @@ def _partition(partition: Partition) -> Content:
 
 def too_large(recipe: Recipe, location: Location) -> str:
     """Why the scratch image does not fit into a place, in a sentence; empty if it fits."""
-    most = location.image_room_bytes - scratch_bytes(workload.job for workload in recipe.workloads)
+    most = location.image_room_bytes - room((workload.job for workload in recipe.workloads), "SCRATCH")
     if recipe.image_bytes <= most:
         return ""
-    room = binary_text(max(0, most))
-    return _("Too large: there is room for {size} in {directory}.", size=room, directory=location.directory)
+    size = binary_text(max(0, most))
+    return _("Too large: there is room for {size} in {directory}.", size=size, directory=location.directory)
 
 
 def gone_warning(name: str) -> Content:
