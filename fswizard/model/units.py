@@ -26,7 +26,6 @@ COUNTED = {
     "operations": p_("counted by a rate", "operations"),
     "reads": p_("counted by a rate", "reads"),
     "writes": p_("counted by a rate", "writes"),
-    "accesses": p_("counted by a rate", "accesses"),
     "saves": p_("counted by a rate", "saves"),
 }
 """What a rate counts, by the engine's name for it."""

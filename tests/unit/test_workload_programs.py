@@ -26,7 +26,7 @@ from fswizard.engines.shared.operations import LEFT_BY_COMPRESSION, TreeOperatio
 from fswizard.engines.shared.programs import Done, Reader, Work, carry_out, failure, last_line
 from fswizard.engines.sqlite import SqliteJob
 from fswizard.engines.tree import TreeJob, shipped_shapes
-from fswizard.errors import OutOfMemory, Refused
+from fswizard.errors import OutOfMemory
 from fswizard.model.codec import from_json
 from fswizard.model.recipe import Job
 from fswizard.progress.workload_events import Doing, Measured, Progress, WorkloadEvent
@@ -282,12 +282,6 @@ async def test_figures_of_a_workload_of_which_a_worker_was_killed_are_not_taken(
     with pytest.raises(WorkloadDisturbed):
         await task
     assert not any(isinstance(event, Measured) for event in events)
-
-
-async def test_a_directory_among_others_is_never_filled(context: LocalContext) -> None:
-    with pytest.raises(Refused, match="fills a whole filesystem"):
-        await figures_of(replace(COPY, fill_percent=10), context)
-    assert not Path(context.directory, "filling").exists()
 
 
 @pytest.mark.sqlite3

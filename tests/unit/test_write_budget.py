@@ -15,7 +15,7 @@ from fswizard.errors import UsageError
 from fswizard.filesystems import parse_candidates
 from fswizard.model.drive import Drive
 from fswizard.model.endurance import usual_budget_bytes
-from fswizard.model.estimates import affordable_rounds
+from fswizard.model.estimates import affordable_rounds, round_bytes
 from fswizard.model.metrics import TRIAL_WRITTEN
 from fswizard.model.plan import Plan
 from fswizard.model.result import Result, Sample
@@ -68,14 +68,16 @@ def result(made: Plan, *written: float) -> Result:
 def test_another_round_is_begun_where_it_fits_by_what_the_devices_counted(tmp_path: Path) -> None:
     made = plan(tmp_path, write_budget_bytes=20 * GB)
     image, trial = made.target.filled_bytes, made.writes_bytes_per_trial
-    both = ("ext4", "xfs")
+
+    def rounds(measured: Result, *names: str) -> float:
+        return affordable_rounds(made, round_bytes(made, measured, names), measured.written_bytes)
+
     measured = result(made, 3 * GB)
-    assert affordable_rounds(made, measured, both) == (17 * GB - image) // (3 * GB + trial)
+    assert rounds(measured, "ext4", "xfs") == (17 * GB - image) // (3 * GB + trial)
     bare = Sample(1, "", "", "bare_written", GB, "B", "lower")
     with_bare = replace(measured, samples=(*measured.samples, bare))
-    assert affordable_rounds(made, with_bare, both) == (16 * GB - image) // (4 * GB + trial)
-    assert affordable_rounds(made, measured, ("ext4",), before_bytes=3 * GB) == (20 * GB - image) // (3 * GB)
-    assert affordable_rounds(made, result(made, 21 * GB), ("ext4",)) == 0
+    assert rounds(with_bare, "ext4", "xfs") == (16 * GB - image) // (4 * GB + trial)
+    assert rounds(result(made, 21 * GB), "ext4") == 0
 
 
 @pytest.mark.parametrize(

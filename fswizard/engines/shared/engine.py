@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
-from collections.abc import AsyncIterator, Iterable, Sequence
-from contextlib import asynccontextmanager, suppress
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -107,11 +106,10 @@ class Engine(Job):
 
     def commands(self) -> tuple[PlannedCommand, ...]:
         """The programs that will run, in order, with placeholders."""
-        timed, works = self.planned, list[Work]()
-        for files in timed.needs:
-            for work in files.works:
-                there = _("{what}, if it isn't there yet", what=work.text)
-                works.append(work if files.recreate else replace(work, text=there))
+        timed = self.planned
+        works = [work for files in timed.needs for work in files.works]
+        if any(files.path.startswith("SCRATCH/") for files in timed.needs):
+            works.append(syncing("SCRATCH"))
         if self.fill_percent:
             works.append(filling("MOUNT", "SCRATCH", self.fill_percent))
         if timed.warm_up:
@@ -132,34 +130,44 @@ class Engine(Job):
         limit_s = 180.0 + 40 * (self.cost.measure_s + self.cost.prepare_s)
         step = partial(carry_out, context=context, emit=emit, limit_s=limit_s)
         made, done = list[Done](), list[Done]()
-        for files in timed.needs:
-            if files.recreate or files.path not in context.laid_out:
-                async with making(context, files.path):
-                    made += [await step(work) for work in files.works]
+        missing = [files for files in timed.needs if files.recreate or files.path not in context.laid_out]
+        for files in missing:
+            await clear(context, files.path)
+            made += [await step(work) for work in files.works]
+            context.laid_out.add(files.path)
+        if any(files.path.startswith(f"{context.scratch}/") for files in missing):
+            await step(syncing(context.scratch))  # so that its disk has no pending writes later
         if timed.warm_up:
             await step(timed.warm_up)
-        async with making(context, makes):
-            if self.fill_percent:
-                await fill(context, self.fill_percent, emit)
-            if timed.reads:
-                await context.remount()
-            elif made or self.fill_percent:  # or writing that back would count
-                await step(syncing(context.directory))
-            context.laid_out.discard(timed.deletes)
-            for work in timed.measured(context.directory):
-                limited = not (work.is_sync or self.direct)
-                done.append(await step(work, measured=True, limited=limited, cut_s=cut_s))
+        if makes:
+            await clear(context, makes)
+        if self.fill_percent:
+            await step(filling(context.directory, context.scratch, self.fill_percent), limit_s=FILLING_LIMIT_S)
+        if timed.reads:
+            await context.remount()
+        elif made or self.fill_percent:  # or writing that back would count
+            await step(syncing(context.directory))
+        context.laid_out.discard(timed.deletes)
+        for work in timed.measured(context.directory):
+            limited = not (work.is_sync or self.direct)
+            done.append(await step(work, measured=True, limited=limited, cut_s=cut_s))
+        if makes:
+            context.laid_out.add(makes)
+            if share_done(done) < 1 or makes.startswith(f"{context.scratch}/"):
+                await clear(context, makes)
+        for figure in self._all_figures(made, done):
+            emit(figure)
+
+    def _all_figures(self, made: Sequence[Done], done: Sequence[Done]) -> Iterator[Measured]:
         share = share_done(done)
         for figure in self.figures(done):
-            emit(replace(figure, value=share * figure.value) if figure.metric == BYTES_WRITTEN else figure)
+            yield replace(figure, value=share * figure.value) if figure.metric == BYTES_WRITTEN else figure
         if PREALLOCATION_TIME in self.metrics:
-            emit(Measured(PREALLOCATION_TIME, duration_s(made)))
+            yield Measured(PREALLOCATION_TIME, duration_s(made))
         if WORST_STALL in self.metrics:
-            emit(Measured(WORST_STALL, max(each.worst_stall_s for each in done)))
+            yield Measured(WORST_STALL, max(each.worst_stall_s for each in done))
         if share < 1:
-            emit(Measured(SHARE_DONE, share))
-        if makes and (share < 1 or makes.startswith(f"{context.scratch}/")):
-            await remove(context, makes)
+            yield Measured(SHARE_DONE, share)
 
 
 @frozen
@@ -188,46 +196,16 @@ def cpu_s(done: Sequence[Done]) -> float:
     return sum(each.finished.cpu_s for each in done) / share_done(done)
 
 
-@asynccontextmanager
-async def making(context: WorkloadContext, path: str) -> AsyncIterator[None]:
-    """Recreate `path`, unless it is empty; at the end of the block it counts as laid out.
-
-    If the work fails, partial results are deleted, so that they take no space from later workloads.
-    """
-    # A candidate's directory was empty in the beginning.
-    if path in context.laid_out or (path and not path.startswith(f"{context.directory}/")):
-        await remove(context, path)
-    try:
-        yield
-    except WorkloadFailed:
-        if path:
-            with suppress(WorkloadFailed):
-                await remove(context, path)
-        raise
-    if path:
-        context.laid_out.add(path)
-
-
-async def remove(context: WorkloadContext, path: str) -> None:
-    """Delete `path`, if it exists."""
-    context.laid_out.discard(path)
-    await succeed(context, "rm", "-rf", path, limit_s=300.0)
+async def clear(context: WorkloadContext, path: str) -> None:
+    """Delete what earlier workloads created at `path`; a candidate's directory was empty in the beginning."""
+    if path in context.laid_out or not path.startswith(f"{context.directory}/"):
+        context.laid_out.discard(path)
+        await succeed(context, "rm", "-rf", path, limit_s=300.0)
 
 
 def filling(directory: str, scratch: str, percent: int) -> Work:
     argv = worker("fileserver", scratch, "fill", f"{directory}/filling", percent)
     return Work(argv, _("filling it to {percent} %", percent=percent), reader=last_line)
-
-
-async def fill(context: WorkloadContext, percent: int, emit: Emit) -> None:
-    """Fill the candidate before the work begins. No plan has such work on a filesystem with other files."""
-    try:
-        work = filling(context.directory, context.scratch, percent)
-        await carry_out(work, context, emit, limit_s=FILLING_LIMIT_S)
-    except WorkloadFailed:
-        with suppress(WorkloadFailed):
-            await remove(context, f"{context.directory}/filling")
-        raise
 
 
 def ageing(directory: str, scratch: str, seed: int | str, write_bytes: int, free_bytes: int) -> Work:

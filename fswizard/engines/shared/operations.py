@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from fswizard.engines.shared.engine import Files, Timed
-from fswizard.engines.shared.programs import Done, Work, counted, syncing, worker
+from fswizard.engines.shared.programs import Done, Work, counted, worker
 from fswizard.engines.shared.tree_worker import PACKAGE_FILES, Tree
 from fswizard.language import N_, _, n_
 from fswizard.model.estimates import FILES_MADE_PER_S, SEQUENTIAL_BYTES_PER_S
@@ -130,23 +130,11 @@ class Operation:
         shape = f"{self.source}.json" if self.job.described else self.job.shape
         return worker("tree", self.scratch, what, shape, self.job.files, self.job.total_bytes, directory, *more)
 
-    def making(self, path: str, text: str, *more: object) -> Work:
-        """The program that generates the tree."""
-        argv = self.worker("make", path, *more)
-        return self.program(argv, text, "write_chars", FILES_MADE_PER_S, written_bytes=self.tree_bytes)
-
-    def on_candidate(self, path: str, *, recreate: bool = False) -> Files:
+    def generated(self, path: str, *more: object, recreate: bool = False) -> Files:
         text = _("making {files}, {total}", files=self.files, total=size_text(self.job.total_bytes))
-        return Files(path, self.tree_bytes, (self.making(path, text),), recreate)
-
-    def outside(self, path: str, *works: Work, copies: int = 1) -> Files:
-        """Files created in the scratch directory, once per run, and synced, so that its disk has no pending writes
-        later."""
-        sync = replace(syncing(self.scratch), text=_("until it is on its disk"))
-        return Files(path, copies * self.tree_bytes, (*works, sync))
-
-    def outside_tree(self, path: str, *more: object) -> Files:
-        return self.outside(path, self.making(path, _("making the source"), *more))
+        argv = self.worker("make", path, *more)
+        work = self.program(argv, text, "write_chars", FILES_MADE_PER_S, written_bytes=self.tree_bytes)
+        return Files(path, self.tree_bytes, (work,), recreate)
 
     def into_memory(self, path: str) -> Work:
         """The program that reads a directory's files into memory."""
@@ -163,7 +151,7 @@ class Copy(Operation):
     bytes_per_s = SEQUENTIAL_BYTES_PER_S / 2  # read and written
 
     def needs(self) -> tuple[Files, ...]:
-        return (self.on_candidate(self.tree),)
+        return (self.generated(self.tree),)
 
 
 class CopyOnto(Copy):
@@ -172,7 +160,7 @@ class CopyOnto(Copy):
     command, makes, bytes_per_s = "cp -a --reflink=never SOURCE MADE", "-onto", SEQUENTIAL_BYTES_PER_S
 
     def needs(self) -> tuple[Files, ...]:
-        return (self.outside_tree(self.source),)
+        return (self.generated(self.source),)
 
     def warm_up(self) -> Work:
         return self.into_memory(self.source)
@@ -192,7 +180,7 @@ class RsyncFrom(Operation):
 
     def needs(self) -> tuple[Files, ...]:
         # Only the first program that reads the tree updates the access times.
-        return (self.on_candidate(f"{self.tree}-source", recreate=True),)
+        return (self.generated(f"{self.tree}-source", recreate=True),)
 
     def timed(self) -> Timed:
         return replace(super().timed(), makes=Files(f"{self.source}-copy", self.tree_bytes))
@@ -222,7 +210,7 @@ class Backup(Operation):
             Work(("rm", "-rf", f"{self.scratch}/borg"), _("forgetting earlier repositories")),
             Work(init, _("making a repository"), BORG_START_S, env=self.env),
         )
-        return self.outside_tree(self.source), Files(init[-1], self.tree_bytes, works, recreate=True)
+        return self.generated(self.source), Files(init[-1], self.tree_bytes, works, recreate=True)
 
     def warm_up(self) -> Work:
         return self.into_memory(f"{self.source}{self.copy}")
@@ -246,7 +234,7 @@ class BackupAgain(Backup):
         assert self.before
         source, repository = self.before.needs()
         repository = replace(repository, works=(*repository.works, *self.before.works()), recreate=False)
-        return source, repository, self.outside_tree(f"{self.source}{self.copy}", CHANGED_EVERY)
+        return source, repository, self.generated(f"{self.source}{self.copy}", CHANGED_EVERY)
 
 
 class Unpack(Operation):
@@ -259,9 +247,7 @@ class Unpack(Operation):
     def needs(self) -> tuple[Files, ...]:
         argv = self.words("tar --create --sort=name --file=SOURCE.tar --directory=SOURCE .")
         packing = self.program(argv, _("packing {files}", files=self.files), "write_chars")
-        tree = self.outside_tree(self.source)
-        # One sync for both: on a hard disk each takes a second.
-        return replace(tree, works=tree.works[:1]), self.outside(f"{self.source}.tar", packing)
+        return self.generated(self.source), Files(f"{self.source}.tar", self.tree_bytes, (packing,))
 
     def warm_up(self) -> Work:
         return self.program(self.words("cp SOURCE.tar /dev/null"), _("reading the archive into memory"), "read_chars")
@@ -295,7 +281,7 @@ class Install(Operation):
             Work(("mkdir", f"{path}/debs"), _("their directory")),
             Work(self.words(f"{packing} SOURCE-packages/debs ;"), _("packing them")),
         )
-        return (self.outside(path, *works, copies=2),)
+        return (Files(path, 2 * self.tree_bytes, works),)
 
     def warm_up(self) -> Work:
         return self.into_memory(f"{self.source}-packages/debs")
