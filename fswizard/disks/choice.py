@@ -18,7 +18,7 @@ from fswizard.drives import composed, details, drive_of
 from fswizard.drives.devices import DeviceTarget, find_device, losses, refusals
 from fswizard.errors import FswizardError, Refused, UsageError
 from fswizard.filesystems.commands import IMAGE_UNIT_BYTES
-from fswizard.language import N_, _, joined
+from fswizard.language import _, joined
 from fswizard.model.drive import Drive
 from fswizard.model.estimates import room
 from fswizard.model.plan import Member, Plan, Target
@@ -29,10 +29,6 @@ from fswizard.system.block_device import path_of
 
 DISK_ANSWERS_S = 5.0
 MOST_MEMBERS = 12
-HOW_TO_WRITE = N_(
-    "Write image:SIZE@DIRECTORY, dir:PATH,PATH or device:/dev/disk/by-id/NAME; for candidates that "
-    "are spread over several disks devices:PATH,PATH,…"
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,19 +66,20 @@ def parse_target(text: str) -> TargetChoice:
         text = f"device:{text}"
     kind, __, rest = text.partition(":")
     size, __, directory = rest.partition("@")
-    try:
+    first, *others = [path.strip() for path in rest.split(",")]
+    with contextlib.suppress(ValueError):
         if kind == "image":
             return TargetChoice(kind, directory, parse_size(size) if size else 0)
-        if kind == "devices":
-            first, *others = [path.strip() for path in rest.split(",")]
-            if not 1 <= len(others) < MOST_MEMBERS:
-                raise ValueError(_("it names {count}, but takes 2 to {most}", count=1 + len(others), most=MOST_MEMBERS))
+        if kind == "dir" and rest:
+            return TargetChoice("directory", rest)
+        if kind in ("device", "devices") and first and len(others) < MOST_MEMBERS:
             return TargetChoice("device", first, others=tuple(others))
-    except ValueError as error:
-        raise UsageError(_("In the target '{text}': {error}.", text=text, error=error), _(HOW_TO_WRITE)) from error
-    if kind in ("dir", "device") and rest:
-        return TargetChoice("directory" if kind == "dir" else kind, rest)
-    raise UsageError(_("'{text}' isn't a valid target.", text=text), _(HOW_TO_WRITE))
+    how_to_write = _(
+        "Write image:SIZE@DIRECTORY, dir:PATH,PATH or device:/dev/disk/by-id/NAME; for candidates that are spread over "
+        "several disks, {most} at most, devices:PATH,PATH,…",
+        most=MOST_MEMBERS,
+    )
+    raise UsageError(_("'{text}' isn't a valid target.", text=text), how_to_write)
 
 
 def plan_target(

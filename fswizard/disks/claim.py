@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import errno
 import fcntl
 import os
 import struct
@@ -26,8 +25,6 @@ from fswizard.system.system_calls import closing
 BLKROGET, BLKGETSIZE64, BLKGETDISKSEQ = 0x125E, 0x80081272, 0x80081280
 PROBE_LIMIT_S = 10
 """Timeout of the programs that probe a disk."""
-GONE = (errno.ENOENT, errno.ENXIO, errno.ENODEV, errno.ENOMEDIUM)
-"""Error numbers of open(2) for a device that was unplugged."""
 FAILING = 8
 """Bit 3 of smartctl's exit status."""
 BTRFS_SUPERBLOCK, BTRFS_MAGIC = 65536, b"_BHRfS_M"
@@ -132,12 +129,8 @@ def _open(device: Device, flags: int) -> int:
     try:
         descriptor = os.open(device.path, flags | os.O_CLOEXEC | os.O_NOFOLLOW)
     except OSError as error:
-        if error.errno in GONE:
-            raise Refused(
-                _("{name} is gone, or is now another disk.", name=device.name), _("Was it unplugged?")
-            ) from error
         raise Refused(
-            _("{name} is in use or cannot be opened: {reason}.", name=device.name, reason=error.strerror),
+            _("{name} is gone, in use or can't be opened: {reason}.", name=device.name, reason=error.strerror),
             _("End what uses it, or plug it in again."),
         ) from error
     with contextlib.ExitStack() as undo:

@@ -36,7 +36,7 @@ DONE = "done"
 
 REASONS: Mapping[State, str] = {
     "udisks": N_("not needed for scratch images: udisks2 attaches and mounts them"),
-    "root": N_("as root, who started fswizard; workloads run as root, too, unless sudo, doas or pkexec started it"),
+    "root": N_("as root, who started fswizard; the workloads run as root, too"),
     "sudo": N_("with sudo, which needs no password now"),
     "sudo-asks": N_("with sudo, which asks for your password once"),
     "doas": N_("with doas, which needs no password now"),

@@ -127,16 +127,9 @@ def test_targets_as_people_write_them(text: str, choice: TargetChoice) -> None:
     assert parse_target(text) == choice
 
 
-@pytest.mark.parametrize(
-    ("text", "reason"),
-    [
-        ("devices:/dev/a", "names 1, but takes 2 to 12"),
-        ("image:-2G@/a", "In the target"),
-        ("disks:/dev/a,/dev/b", "isn't a valid target"),
-    ],
-)
-def test_a_wrong_target_is_refused(text: str, reason: str) -> None:
-    with pytest.raises(UsageError, match=reason):
+@pytest.mark.parametrize("text", ["devices:", f"devices:/dev/a{',/dev/b' * 12}", "image:-2G@/a", "disks:/dev/a,/dev/b"])
+def test_a_wrong_target_is_refused(text: str) -> None:
+    with pytest.raises(UsageError):
         parse_target(text)
 
 
