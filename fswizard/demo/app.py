@@ -66,5 +66,6 @@ class DemoApp(FswizardApp):
 
     def _replay(self, story: Story) -> None:
         self._story = story
-        self.choices = WizardChoices(drive=story.plan.drive)
-        self.show_run(Replay(story.events, speed=self._speed))
+        run = Replay(story.events, speed=self._speed)
+        self.choices = WizardChoices(drive=run.plan.drive)
+        self.show_run(run)

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Sequence
-from pathlib import Path
 
 from fswizard.model.events import Event, RunEnded, RunStarted, fold
 from fswizard.model.result import Result
-from fswizard.session import STOPPED
+from fswizard.session import STOPPED, FollowedRun
 from fswizard.system import clock
 
 SPEED = 10.0
@@ -15,11 +14,10 @@ POLL_S = 0.05
 """Longest time until an order is noticed."""
 
 
-class Replay:
+class Replay(FollowedRun):
     """The events of a recorded run, `speed` times as fast; it can be stopped."""
 
     outlives = False
-    path: Path | None = None
 
     def __init__(self, events: Sequence[Event], *, speed: float = SPEED) -> None:
         started = events[0]
@@ -31,7 +29,6 @@ class Replay:
         self._speed = speed
 
     def result(self) -> Result:
-        """What was measured so far."""
         return self._result
 
     def order(self, order: str) -> None:

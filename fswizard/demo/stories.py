@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from functools import cache, cached_property
 from pathlib import Path
 
-from fswizard.model.events import Event, RunStarted
-from fswizard.model.plan import Plan
+from fswizard.model.events import Event
 from fswizard.results import event_in
 
 HERE = Path(__file__).parent
@@ -30,12 +29,6 @@ class Story:
     def events(self) -> tuple[Event, ...]:
         with gzip.open(HERE / "recordings" / f"{self.name}.jsonl.gz") as file:
             return tuple(map(event_in, file))
-
-    @property
-    def plan(self) -> Plan:
-        first = self.events[0]
-        assert isinstance(first, RunStarted)
-        return first.plan
 
 
 @cache

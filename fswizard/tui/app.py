@@ -20,17 +20,16 @@ from fswizard.errors import ExitCode, FswizardError
 from fswizard.language import _, p_
 from fswizard.model.plan import Plan
 from fswizard.model.result import Result
-from fswizard.system import clock
 from fswizard.system.files import save_setting, setting
 from fswizard.tui.choices import WizardChoices
 from fswizard.tui.machine import MachineCache
-from fswizard.tui.monitor import Run, RunMonitor, start_run
+from fswizard.tui.monitor import RunMonitor, start_run
 from fswizard.tui.steps import STEPS, WizardStep
 from fswizard.tui.terminal import Console
 from fswizard.tui.theme import TERMINAL, THEMES, variables
 
 if TYPE_CHECKING:
-    from fswizard.session import Resumption
+    from fswizard.session import FollowedRun, Resumption
 
 THEME = "theme"
 """Name of the setting."""
@@ -59,20 +58,16 @@ class FswizardApp(App[int]):
         machine: MachineCache | None = None,
         choices: WizardChoices | None = None,
         start: str = "purpose",
-        running: RunMonitor | None = None,
-        result: Result | None = None,
-        watching: Run | None = None,
-        start_run: Callable[[Plan, Path | None], Run] = start_run,
+        watching: FollowedRun | None = None,
+        start_run: Callable[[Plan, Path | None], FollowedRun] = start_run,
         few_colours: bool = False,
-        clock: Callable[[], float] = clock.monotonic,
     ) -> None:
         """`watching`: a run to show at once; `few_colours`: the terminal has only sixteen colours."""
         super().__init__(driver_class=Console if os.environ.get("TERM") == "linux" else None)
         self.machine = machine or MachineCache()
         self.choices = choices or WizardChoices()
-        self.clock = clock
-        self.running = running
-        self.result = result
+        self.running: RunMonitor | None = None
+        self.result: Result | None = None
         """The result shown by the last step."""
         self.result_path: Path | None = None
         self.taken_up: Resumption | None = None
@@ -102,12 +97,8 @@ class FswizardApp(App[int]):
         return ""
 
     def choose(self, **changes: Any) -> None:
-        """Replace some of the choices. If the kind of disk changes, the image and the time are adapted to it."""
-        before, self.choices = self.choices.drive, replace(self.choices, **changes)
-        drive, recipe = self.choices.drive, self.choices.recipe
-        if recipe is not None and drive is not None and (before is None or before.turns != drive.turns):
-            usual = self.machine.recipe(recipe.name).on(drive)
-            self.choices = replace(self.choices, recipe=replace(usual, workloads=recipe.workloads))
+        """Replace some of the choices."""
+        self.choices = replace(self.choices, **changes)
 
     # Steps
 
@@ -142,11 +133,6 @@ class FswizardApp(App[int]):
         self.taken_up = run
         self.visit("review")
 
-    def show_result(self, result: Result, path: Path) -> None:
-        """Show a result, new or old."""
-        self.result, self.result_path = result, path
-        self.visit("result")
-
     @property
     def measuring(self) -> bool:
         """Whether a run is in progress."""
@@ -170,10 +156,10 @@ class FswizardApp(App[int]):
         self.taken_up = None
         self.show_run(run)
 
-    def show_run(self, run: Run) -> None:
+    def show_run(self, run: FollowedRun) -> None:
         """Follow a run, and show it in place of the one before."""
         self.result = None
-        self.running = RunMonitor(run, self.clock)
+        self.running = RunMonitor(run)
         self.run_worker(self._follow(self.running), name="run", group="run", exclusive=True)
         self.visit("run")
 
@@ -186,7 +172,8 @@ class FswizardApp(App[int]):
             except FswizardError as error:
                 running.problem = running.problem or error
             else:
-                self.result, self.result_path = result, running.run.path
+                self.result = result
+                self.result_path = running.run.path if running.run.outlives else None  # a replay has no file
 
     async def authorise(self) -> None:
         """Let sudo or doas ask for the password on the terminal if necessary.
@@ -214,19 +201,13 @@ class FswizardApp(App[int]):
     # Leaving
 
     async def action_quit(self) -> None:
-        """Quit; asks once if a run is in progress, or if choices would be lost."""
+        """Quit; asks once if a run is in progress."""
         from fswizard.tui.screens.dialogs import QuestionScreen
 
-        if isinstance(self.screen, QuestionScreen):
-            self.leave_now()
-        elif self.measuring:
+        if self.measuring and not isinstance(self.screen, QuestionScreen):
             self.ask_to_leave()
-        elif self.step in ("purpose", "run", "result"):
-            self.leave_now()
         else:
-            answers = {"stay": _("Stay"), "quit": _("Quit")}
-            question = QuestionScreen(_("Quit?"), _("Nothing runs. What you chose is not kept."), answers)
-            self.push_screen(question, lambda answer: self.leave_now() if answer == "quit" else None)
+            self.leave_now()
 
     def ask_to_leave(self) -> None:
         """Ask whether to keep watching the run, to stop it, or to quit."""
@@ -265,10 +246,10 @@ class FswizardApp(App[int]):
 
     def action_explain(self) -> None:
         """Explain the current screen, or list its keys if they say all."""
-        from fswizard.tui.screens.dialogs import HelpScreen
+        from fswizard.tui.screens.dialogs import TextScreen
 
         if self.screen.HELP:
-            self.push_screen(HelpScreen(self.screen.HELP))
+            self.push_screen(TextScreen(self.screen.HELP))
         else:
             self.action_command_palette()
 
@@ -285,13 +266,6 @@ class FswizardApp(App[int]):
         if not self.measuring:
             yield SystemCommand(_("Start over"), _("Back to the first question"), lambda: self.visit("purpose"))
         yield SystemCommand(_("Theme"), _("Colours of the wizard"), self.action_change_theme)
-
-    def show_log(self) -> None:
-        """Show the log of the run."""
-        from fswizard.tui.screens.log import LogScreen
-
-        assert self.running is not None
-        self.push_screen(LogScreen(self.running.state.log))
 
     def action_history(self) -> None:
         from fswizard.tui.screens.history import HistoryScreen

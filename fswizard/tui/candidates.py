@@ -4,18 +4,14 @@ from __future__ import annotations
 
 from textual.content import Content
 
-from fswizard.language import N_, _, p_
+from fswizard.language import _
 from fswizard.model.filesystem import Candidate, Feature
-from fswizard.model.layout import Layout
 from fswizard.model.needs import feature_noun
 from fswizard.model.option import Option
-from fswizard.tui.drawing import Piece, text
+from fswizard.tui.drawing import Pairs, Piece, text
 
-Pairs = list[tuple[Piece, Piece]]
-"""Rows for `Facts`."""
 SIGNS = {"~": "$text-warning", "✓": "$text-success", "–": "$muted"}
 """Styles of the signs for features that are present partly, fully, or not at all."""
-ALONE = N_("Everything on it is lost with it.")
 
 
 def feature_sign(feature: Feature | None) -> str:
@@ -33,8 +29,9 @@ def about_candidate(candidate: Candidate, problem: str, why: str) -> Pairs:
     pairs.append(("", text((filesystem.title, "bold"), f"\n{_(filesystem.summary)}")))
     if why:
         pairs.append((("★", "$text-accent"), text((_("Suits this disk:"), "bold"), f" {_(why)}")))
-    if array and array.layout.alone:
-        pairs.append((("·", "$text-primary"), text((f"{array.layout.name}: ", "bold"), _(array.layout.text))))
+    if array:
+        name, meaning, failed = array.layout.name, _(array.layout.text), _(array.layout.failed)
+        pairs.append((("·", "$text-primary"), text((f"{name}: ", "bold"), f"{meaning} {failed}")))
     for token, option in options_of(candidate).items():
         pairs.append((("·", "$text-primary"), text((f"{token}: ", "bold"), option_text(option))))
     for sign, ink in SIGNS.items():
@@ -57,16 +54,6 @@ def options_of(candidate: Candidate) -> dict[str, Option]:
     return {token: option for token in candidate.tokens for option in options if option.is_meant_by(token)}
 
 
-def layout_options(layout: Layout) -> dict[str, Option]:
-    """A layout and its options, by their token."""
-    options = {layout.name: Option(layout.maker, layout.text, source=layout.source)}
-    for option in layout.options:
-        for value in option.values[1:]:
-            name = f"{option.name}={value}"
-            options[name] = Option(option.name, option.text, source=option.source)
-    return options
-
-
 def option_text(option: Option) -> Content:
     """What an option does, its risk, and its requirements."""
     pieces: list[Piece] = []
@@ -80,11 +67,6 @@ def option_text(option: Option) -> Content:
     return text(*pieces)
 
 
-def conflicts(option: Option, other: Option) -> bool:
-    """Whether both cannot be ticked."""
-    return option.name == other.name or other.name in option.replaces or option.name in other.replaces
-
-
 # Layouts over several disks
 
 
@@ -93,15 +75,3 @@ def room_bytes(candidate: Candidate, members: int, member_bytes: int) -> int:
     if candidate.array is None:
         return member_bytes
     return candidate.array.layout.usable_bytes(members, member_bytes)
-
-
-def about_layout(candidate: Candidate) -> Pairs:
-    """What the layout over several disks is good for, and what a failed disk does."""
-    title, meaning, failed = _("On the first disk alone"), "", _(ALONE)
-    if candidate.array:
-        layout = candidate.array.layout
-        title, meaning, failed = _(layout.title), _(layout.text), _(layout.failed)
-    return [
-        ("", text((title, "bold"), f"\n{meaning}".rstrip())),
-        (p_("after that", "Then"), failed),
-    ]

@@ -17,13 +17,6 @@ Purpose = Literal["quick", "archive-disk", "desktop-ssd"]
 TIME_BUDGETS_S = (120.0, 180.0, 300.0, 600.0, 1200.0, 2400.0, 3600.0, 7200.0, 14400.0)
 
 
-def next_value(values: tuple[float, ...], value: float, direction: int) -> float:
-    """The next value in a direction, clamped to the ends."""
-    if direction > 0:
-        return next((other for other in values if other > value), values[-1])
-    return next((other for other in reversed(values) if other < value), values[0])
-
-
 def toggled(names: tuple[str, ...], name: str) -> tuple[str, ...]:
     """`names` without `name` if it was present, else with `name` appended."""
     return tuple(other for other in names if other != name) if name in names else (*names, name)

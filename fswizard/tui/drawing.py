@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 
 from textual.content import Content
 
+from fswizard.errors import FswizardError
 from fswizard.language import _
 from fswizard.model.analysis import SIGNS, Sign, Tone, Verdict
 from fswizard.model.drive import DRIVE_KINDS, SMR_KINDS, Drive, SmrVerdict
@@ -14,6 +15,8 @@ from fswizard.model.text import safe_lines
 
 Piece = str | tuple[str, str] | Content
 """Plain text, text with a style, or finished content."""
+Pairs = list[tuple[Piece, Piece]]
+"""Rows for `Facts`."""
 
 
 COLOURS: Mapping[Tone, str] = {
@@ -50,9 +53,15 @@ def keyed(sentence: str, style: str = "") -> Content:
     return text(*((part, "bold $text-primary" if number % 2 else style) for number, part in enumerate(parts)))
 
 
-def lines(parts: Iterable[Content | str]) -> Content:
-    """Content of several lines."""
-    return Content("\n").join(parts)
+def refusal(message: str) -> Content:
+    """An objection; keys are in backticks."""
+    return text(("✗ ", "bold $text-error"), keyed(message))
+
+
+def failure(error: FswizardError) -> Content:
+    """An error with its hint."""
+    hint = keyed(_(error.hint_without_switches))
+    return text(("✗ ", "bold $text-error"), keyed(_(error.message), "$text-error"), " ", hint)
 
 
 def ink(verdict: Verdict) -> str:
@@ -67,12 +76,7 @@ def signed(verdict: Verdict, label: str = "") -> Content:
 
 def answer_mark(sign: Sign) -> tuple[str, str]:
     """The symbol before the answer of a run, with its style."""
-    return (f"{sign.glyph} ", f"bold {COLOURS[sign.tone]}")
-
-
-def filesystem_ink(kind: str) -> str:
-    """The colour of a filesystem, by its key in `report.colours`."""
-    return f"$fs-{kind}"
+    return sign.glyph, f"bold {COLOURS[sign.tone]}"
 
 
 def smr_badge(drive: Drive) -> Content:

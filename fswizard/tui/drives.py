@@ -14,14 +14,13 @@ from fswizard.model.estimates import room
 from fswizard.model.recipe import Recipe
 from fswizard.model.units import binary_text, size_text
 from fswizard.tui.choices import Purpose, WizardChoices
-from fswizard.tui.drawing import Piece, smr_badge, text, verdict_badge
+from fswizard.tui.drawing import Pairs, Piece, smr_badge, text, verdict_badge
 from fswizard.tui.widgets.table import Row
 
 if TYPE_CHECKING:
     from fswizard.disks.locations import Location
     from fswizard.drives.devices import DeviceTarget
 
-Pairs = list[tuple[Piece, Piece]]
 LONG_MODEL = 20
 """Maximum width of a model name in the header of a screen, in cells."""
 SIGN_STYLES = {"✓": "$text-success", "·": "$muted", "✗": "$text-warning"}
@@ -47,12 +46,11 @@ def drive_row(drive: Drive) -> Row:
 
 def best_for(purpose: Purpose, drives: Sequence[Drive]) -> Drive | None:
     """The disk that is most likely meant by a purpose; None without disks."""
+    kinds = ("hdd",) if purpose == "archive-disk" else ("ssd", "nvme")
 
     def suits(drive: Drive) -> tuple[bool, bool, bool, int]:
-        real = drive.bus != "loop"
-        if purpose == "archive-disk":
-            return real, drive.kind == "hdd", drive.smr.kind == "drive-managed", drive.size_bytes
-        return real, drive.kind in ("ssd", "nvme"), drive.kind == "nvme", drive.size_bytes
+        best = drive.smr.kind == "drive-managed" or drive.kind == "nvme"
+        return drive.bus != "loop", drive.kind in kinds, best, drive.size_bytes
 
     return max(drives, key=suits, default=None)
 
@@ -120,19 +118,17 @@ def _partition(partition: Partition) -> Content:
     return text(name, (f"  {partition.filesystem or '–'}  {room}  {where}", "$muted"))
 
 
-def too_large(recipe: Recipe, location: Location) -> str:
-    """Why the scratch image does not fit into a place, in a sentence; empty if it fits."""
-    most = location.image_room_bytes - room((workload.job for workload in recipe.workloads), "SCRATCH")
-    if recipe.image_bytes <= most:
+def image_room(recipe: Recipe, location: Location) -> int:
+    """Room for the scratch image in bytes, beside what the recipe's workloads put next to it."""
+    return max(0, location.image_room_bytes - room((workload.job for workload in recipe.workloads), "SCRATCH"))
+
+
+def too_large(recipe: Recipe, room_bytes: int) -> str:
+    """Why the recipe does not fit into so much room, in a sentence; empty if it fits."""
+    if recipe.image_bytes <= room_bytes:
         return ""
-    size = binary_text(max(0, most))
-    return _("Too large: there is room for {size} in {directory}.", size=size, directory=location.directory)
-
-
-def gone_warning(name: str) -> Content:
-    """Shown until the user has seen which row is highlighted instead."""
-    message = _("{disk} is not attached any more. Look at what is highlighted now.", disk=name)
-    return text((f"! {message}", "$text-warning"))
+    needed, there = binary_text(recipe.image_bytes), binary_text(room_bytes)
+    return _("It needs {size}, and there are {room}.", size=needed, room=there)
 
 
 def losing(target: DeviceTarget) -> Content:

@@ -33,10 +33,10 @@ class DiskFacts:
     disk that hung, is never attributed to another disk of the same name.
     """
 
-    def __init__(self, drive: Drive, details: Drive | None = None) -> None:
+    def __init__(self, drive: Drive) -> None:
         self.listed = drive
         """As listed by the kernel."""
-        self.details = details
+        self.details: Drive | None = None
         """With details from smartctl; None until it answers."""
         self.location: Location | FswizardError | None = None
         """Location of a scratch image for it."""
@@ -78,21 +78,19 @@ class MachineCache:
                     return drive, device.size_bytes
         return None
 
-    def watch(self, changed: Callable[[], object]) -> threading.Event:
-        """Watch the disks, and call `changed` after every change, until the returned event is set.
+    def watch(self, changed: Callable[[], object], stopped: Callable[[], bool]) -> None:
+        """Watch the disks, and call `changed` after every change, until `stopped()`.
 
         Each disk has a separate thread, so that a hanging disk does not delay others.
         """
-        stopped = threading.Event()
         self._changed = changed
         in_background(self._watch, stopped)
-        return stopped
 
-    def _watch(self, stopped: threading.Event) -> None:
+    def _watch(self, stopped: Callable[[], bool]) -> None:
         from fswizard.drives import is_file_of_others, watch
 
-        for drives in watch(stopped.is_set):
-            if stopped.is_set():
+        for drives in watch(stopped):
+            if stopped():
                 return
             self.take([drive for drive in drives if not is_file_of_others(drive)])
 
@@ -104,8 +102,7 @@ class MachineCache:
             if facts is not None and _state(facts.listed) == _state(drive):
                 facts.listed = drive
             else:
-                same = facts is not None and _identity(facts.listed) == _identity(drive)
-                facts = DiskFacts(drive, before[drive.name].details if same else None)
+                facts = DiskFacts(drive)
             now[drive.name] = facts
         self.disks = now
         self._changed()
@@ -130,12 +127,11 @@ class MachineCache:
         except FswizardError as error:
             facts.location = error
         self._changed()
-        if facts.details is None:
-            try:
-                facts.details = details(facts.listed)
-            except FswizardError as error:
-                facts.details = replace(facts.listed, pending=error.message)
-            self._changed()
+        try:
+            facts.details = details(facts.listed)
+        except FswizardError as error:
+            facts.details = replace(facts.listed, pending=error.message)
+        self._changed()
 
     def ask_for_offers(self, facts: DiskFacts) -> None:
         """Request the targets on a disk, once."""
@@ -170,11 +166,9 @@ class MachineCache:
         from fswizard.filesystems import availability, catalogue, layout_availability, layouts
 
         for filesystem in catalogue().values():
-            if filesystem.name not in self.available:
-                self.available[filesystem.name] = availability(filesystem)
+            self.available[filesystem.name] = availability(filesystem)
         for layout in layouts().values():
-            if layout.name not in self.available:
-                self.available[layout.name] = layout_availability(layout)
+            self.available[layout.name] = layout_availability(layout)
         self.availability_known = True
 
     def problem(self, candidate: Candidate, choices: WizardChoices) -> str:
@@ -204,8 +198,3 @@ def in_background(function: Callable[..., object], *arguments: Any) -> None:
 def _state(drive: Drive) -> Drive:
     """Key of the validity of answers about a disk: everything listed except the free space."""
     return replace(drive, partitions=tuple(replace(part, free_bytes=None) for part in drive.partitions))
-
-
-def _identity(drive: Drive) -> Drive:
-    """Identity of a disk while it is attached."""
-    return replace(drive, partitions=(), uses=(), read_only=False)

@@ -3,45 +3,22 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 from fswizard.errors import FswizardError
 from fswizard.language import N_
 from fswizard.model.events import Event, RunEnded
 from fswizard.model.plan import Plan
-from fswizard.model.result import Result
 from fswizard.model.run_state import RunState
+from fswizard.system.clock import monotonic
+
+if TYPE_CHECKING:
+    from fswizard.session import FollowedRun
 
 
-class Run(Protocol):
-    """A run in progress, such as `session.FollowedRun`."""
-
-    plan: Plan
-    outlives: bool
-    """It continues without a follower."""
-
-    @property
-    def path(self) -> Path | None:
-        """Its result file; None in a demo."""
-        ...
-
-    def events(self) -> AsyncGenerator[Event, None]:
-        """All events from its beginning to its end."""
-        ...
-
-    def order(self, order: str) -> None:
-        """Order it to stop."""
-        ...
-
-    def result(self) -> Result:
-        """What was measured so far."""
-        ...
-
-
-def start_run(plan: Plan, path: Path | None) -> Run:
+def start_run(plan: Plan, path: Path | None) -> FollowedRun:
     """Start a run, or resume the one in the result file at `path`. Raises FswizardError if it cannot begin."""
     from fswizard import results
     from fswizard.session import FollowedRun, start
@@ -54,24 +31,23 @@ def start_run(plan: Plan, path: Path | None) -> Run:
 class RunMonitor:
     """Follows a run. `state` is replaced with every event; screens read it when they draw."""
 
-    def __init__(self, run: Run, clock: Callable[[], float]) -> None:
+    def __init__(self, run: FollowedRun) -> None:
         self.run = run
         self.state = RunState.of(run.plan)
         self.stopping = False
         self.problem: FswizardError | None = None
         """Why the run failed, or cannot be followed."""
-        self._clock = clock
-        self._began_s = clock()
+        self._began_s = monotonic()
 
     @property
     def elapsed_s(self) -> float:
         """Time since the start, updated even without events."""
-        return self.state.elapsed_s if self.state.ended else max(self.state.elapsed_s, self._clock() - self._began_s)
+        return self.state.elapsed_s if self.state.ended else max(self.state.elapsed_s, monotonic() - self._began_s)
 
     def take(self, event: Event) -> None:
         """Apply an event to the state."""
         self.state = self.state.after(event)
-        self._began_s = min(self._began_s, self._clock() - self.state.elapsed_s)  # of a run that is watched, long ago
+        self._began_s = min(self._began_s, monotonic() - self.state.elapsed_s)  # of a run that is watched, long ago
 
     async def follow(self) -> None:
         """Follow the run to its end."""

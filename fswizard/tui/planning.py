@@ -4,11 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from fswizard.errors import UsageError
-from fswizard.language import _
 from fswizard.model.estimates import estimate
 from fswizard.model.plan import Member, Plan, Target
-from fswizard.model.recipe import Recipe
 from fswizard.tui.choices import WizardChoices
 
 
@@ -21,7 +18,8 @@ def draft(choices: WizardChoices) -> Plan:
     from fswizard.filesystems import parse_candidate
     from fswizard.session import all_aged, within_budget
 
-    recipe = _recipe(choices)
+    recipe = choices.recipe
+    assert recipe is not None
     paths = choices.devices or (choices.directory,)
     members = [Member(path, choices.member_bytes) for path in paths]
     target = Target.of("device" if choices.devices else "image", members)
@@ -44,9 +42,10 @@ def make_plan(choices: WizardChoices) -> Plan:
     from fswizard.session import Choices
     from fswizard.session import make_plan as checked_plan
 
+    assert choices.recipe is not None
     first, *others = choices.devices or (choices.directory,)
     planned = Choices(
-        _recipe(choices),
+        choices.recipe,
         candidates=tuple(map(parse_candidate, choices.candidates)),
         time_limit_s=choices.time_limit_s,
         target=TargetChoice("device" if choices.devices else "image", first, others=tuple(others)),
@@ -54,9 +53,3 @@ def make_plan(choices: WizardChoices) -> Plan:
         drive=choices.written_drive,
     )
     return checked_plan(planned)
-
-
-def _recipe(choices: WizardChoices) -> Recipe:
-    if choices.recipe is None:
-        raise UsageError(_("No recipe was chosen."), _("Go back and choose one."))
-    return choices.recipe

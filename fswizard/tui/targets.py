@@ -13,8 +13,8 @@ from fswizard.filesystems import layouts
 from fswizard.language import _, n_, p_
 from fswizard.model.recipe import Recipe
 from fswizard.model.units import binary_text, size_text
-from fswizard.tui.drawing import Piece, keyed, text
-from fswizard.tui.drives import all_losses, losing, too_large
+from fswizard.tui.drawing import Piece, failure, keyed, refusal, text
+from fswizard.tui.drives import all_losses, image_room, losing, too_large
 
 if TYPE_CHECKING:
     from fswizard.disks.choice import Offer
@@ -57,7 +57,7 @@ def image_target(location: Location | FswizardError | None, recipe: Recipe, disk
         return _refused(IMAGE, name, _(location.message), failure(location))
     nothing_lost = (_("nothing is lost"), "$text-success")
     summary = text(p_("scratch image", "in {directory}", directory=location.directory), ": ", nothing_lost)
-    if short := too_large(recipe, location):
+    if short := too_large(recipe, image_room(recipe, location)):
         objection = refusal(f"{short} {_('Free some, or name another directory: `d`.')}")
         return Target(IMAGE, name, summary, objection, usable=False)
     meaning = text(
@@ -73,7 +73,7 @@ def image_target(location: Location | FswizardError | None, recipe: Recipe, disk
     return Target(IMAGE, name, summary, meaning, location=location)
 
 
-def device_target(offer: Offer, needed_bytes: int, ticked: Sequence[str]) -> Target:
+def device_target(offer: Offer, recipe: Recipe, ticked: Sequence[str]) -> Target:
     """A partition or a whole disk; if it is in `ticked` (stable names), it stands for an array of all of them."""
     target, refused = offer
     device = target.device
@@ -83,10 +83,8 @@ def device_target(offer: Offer, needed_bytes: int, ticked: Sequence[str]) -> Tar
         name = _("the whole disk {name}, {size}", name=device.name, size=size)
     if refused is not None:
         return _refused(key, name, _(refused.message), failure(refused))
-    if device.size_bytes < needed_bytes:
-        room = binary_text(device.size_bytes)
-        message = _("It needs {size}, and there are {room}.", size=binary_text(needed_bytes), room=room)
-        return _refused(key, name, message, refusal(message))
+    if short := too_large(recipe, device.size_bytes):
+        return _refused(key, name, short, refusal(short))
     count = len(ticked)
     if target.path in ticked and count == 1:
         meaning = refusal(_("An array needs two disks: tick another, or untick this one."))
@@ -117,14 +115,3 @@ def gone(key: str, *, known: bool) -> Target:
 
 def _refused(key: str, name: str, message: str, objection: Content) -> Target:
     return Target(key, (name, "$muted"), (f"✗ {message}", "$muted"), objection, usable=False)
-
-
-def refusal(message: str) -> Content:
-    """An objection to a choice; keys are in backticks."""
-    return text(("✗ ", "bold $text-error"), keyed(message))
-
-
-def failure(error: FswizardError) -> Content:
-    """An error with its hint."""
-    hint = _(error.hint_without_switches)
-    return text(("✗ ", "bold $text-error"), (_(error.message), "$text-error"), f" {hint}".rstrip())

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import math
-import threading
 from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import aclosing
 from dataclasses import replace
@@ -49,16 +48,6 @@ RECIPES = tuple(
     replace(load(shipped_directory() / f"{name}.toml"), source=SHIPPED)
     for name in ("archive-disk", "desktop-ssd", "quick")
 )
-
-
-class Clock:
-    """Time that a test moves on."""
-
-    def __init__(self) -> None:
-        self.now_s = 0.0
-
-    def __call__(self) -> float:
-        return self.now_s
 
 
 @cache
@@ -116,10 +105,9 @@ class FakeMachine(MachineCache):
         """What was to be measured by each of `sessions`."""
         self.sessions: list[FakeSession] = []
 
-    def watch(self, changed: Callable[[], object]) -> threading.Event:
+    def watch(self, changed: Callable[[], object], stopped: Callable[[], bool]) -> None:
         self._changed = changed
         self.attach(*self.attached)
-        return threading.Event()
 
     def attach(self, *drives: Drive) -> None:
         """From here on exactly these disks are attached; what smartctl says of them is not known yet."""
@@ -137,17 +125,16 @@ class FakeMachine(MachineCache):
         return run
 
 
-def keep_results(patch: pytest.MonkeyPatch, *entries: Entry, load: Callable[[Path], Result] | None = None) -> None:
+def keep_results(patch: pytest.MonkeyPatch, *entries: Entry) -> None:
     """The results that are kept; all but the first can be resumed."""
-    load = load or (lambda path: finished_result())
     patch.setattr(results, "all_results", lambda: iter(entries))
-    patch.setattr(results, "load", load)
+    patch.setattr(results, "load", lambda path: finished_result())
     patch.setattr(session, "resumable", lambda: entries[1:])
 
     def take_up(path: Path) -> Resumption:
         if path.name == "new.jsonl":
             raise UsageError(COMPLETE)
-        return Resumption(path, load(path).plan, load(path))
+        return Resumption(path, finished_result().plan, finished_result())
 
     patch.setattr(session, "take_up", take_up)
 
@@ -165,7 +152,7 @@ def chosen(**changes: Any) -> WizardChoices:
 
 def monitor(events: Sequence[Event], share: float = 0.55) -> RunMonitor:
     """A run after that share of its events, while a workload is being measured."""
-    running = RunMonitor(FakeSession(events), lambda: 0.0)
+    running = RunMonitor(FakeSession(events))
     lively = [n for n, event in enumerate(events) if isinstance(event, StepProgressed) and event.rate]
     for event in events[: max((n for n in lively if n < share * len(events)), default=0) + 1]:
         running.take(event)
@@ -195,14 +182,9 @@ def app(step: str = "purpose", machine: FakeMachine | None = None, **changes: An
     """The wizard at a step, as if everything before had been chosen."""
     machine = machine or FakeMachine()
     choices = chosen(**changes) if step != "purpose" else None
-    running = running_state(machine.rounds) if step == "run" else None
-    result = finished_result(machine.rounds) if step == "result" else None
-    return FswizardApp(
-        machine=machine,
-        choices=choices,
-        start=step,
-        running=running,
-        result=result,
-        start_run=machine.start,
-        clock=Clock(),
-    )
+    wizard = FswizardApp(machine=machine, choices=choices, start=step, start_run=machine.start)
+    if step == "run":
+        wizard.running = running_state(machine.rounds)
+    if step == "result":
+        wizard.result = finished_result(machine.rounds)
+    return wizard

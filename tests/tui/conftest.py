@@ -16,32 +16,25 @@ from tests.fakes.desktop import at_the_desktop
 from tests.fakes.wizard import keep_results, two_results
 from tests.tui.driving import handled, screen_text
 
-RECTANGLE = re.compile(r'<rect fill="(#\w+)" x="([\d.]+)" y="([\d.]+)" width="([\d.]+)"([^>]*)/>')
+RECTANGLE = re.compile(r'<rect fill="(#\w+)" x="([\d.]+)" y="([\d.]+)" width="([\d.]+)"[^>]*/>')
+CELL = 12.2
+"""Width of a cell in a picture."""
 
 
 class SeenPicture(SVGImageExtension):
     """Pictures are alike where they look alike: a blank line may be one piece or several."""
 
     def matches(self, *, serialized_data: Any, snapshot_data: Any) -> bool:
-        return _joined(serialized_data) == _joined(snapshot_data)
+        return _seen(serialized_data) == _seen(snapshot_data)
 
 
-def _joined(picture: str) -> str:
-    """Rectangles of one colour, side by side, as one."""
-    parts: list[str | list[str]] = []
-    for part in re.split(r"(<rect [^>]*/>)", picture):
-        found = RECTANGLE.fullmatch(part)
-        last = parts[-1] if parts else ""
-        if found is None:
-            if part:
-                parts.append(part)
-            continue
-        fill, x, y, width, rest = found.groups()
-        if isinstance(last, list) and [fill, y, rest] == [last[0], last[2], last[4]]:
-            last[3] = f"{float(x) + float(width) - float(last[1]):.1f}"
-        else:
-            parts.append([fill, x, y, f"{float(width):.1f}", rest])
-    return "".join(part if isinstance(part, str) else " ".join(part) for part in parts)
+def _seen(picture: str) -> tuple[str, set[tuple[str, str, int]]]:
+    """A picture without its backgrounds, and the colour of each cell that has one."""
+    cells = set()
+    for fill, x, y, width in RECTANGLE.findall(picture):
+        first = round(float(x) / CELL)
+        cells |= {(fill, y, cell) for cell in range(first, first + round(float(width) / CELL))}
+    return RECTANGLE.sub("", picture), cells
 
 
 Compare = Callable[[App[object], str], str]
@@ -50,9 +43,10 @@ Compare = Callable[[App[object], str], str]
 
 @pytest.fixture(autouse=True)
 def _no_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Textual sleeps until its process is idle; here the wizard's own queues say when it is."""
+    """Textual sleeps until its process is idle; here the wizard's own queues say when it is. Runs take no time."""
     for module in ("textual.app", "textual.pilot"):
         monkeypatch.setattr(f"{module}.wait_for_idle", handled)
+    monkeypatch.setattr("fswizard.tui.monitor.monotonic", lambda: 0.0)
 
 
 @pytest.fixture(autouse=True)

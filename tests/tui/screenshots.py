@@ -19,7 +19,6 @@ from fswizard.advice import conclude
 from fswizard.model.events import RunStarted, StepProgressed, fold
 from fswizard.model.recipe import SHIPPED
 from fswizard.model.result import Result
-from fswizard.model.run_state import RunState
 from fswizard.report import render
 from fswizard.system.pictures import png
 from fswizard.tui.app import FswizardApp
@@ -35,7 +34,7 @@ RUN = "xfs-searching"
 SERIAL = "overlayblk"
 """Of the disk of both; the demo's recording is without it."""
 SIZE = (120, 36)
-FRAMES, FRAME_S, LAST_FRAME_S = 14, 1.0, 5.0
+FRAMES, FRAME_S, LAST_FRAME_S = 10, 1.4, 5.0
 """Of the picture that moves; the last one is the recommendation."""
 SHARE_SHOWN = 0.85
 """How much of the run the picture of a running one shows done."""
@@ -44,7 +43,11 @@ WEB_FONT = re.compile(r",?\s*url\([^)]*\)\s*format\([^)]*\)")
 
 def main() -> None:
     FOLDER.mkdir(exist_ok=True)
-    with patch("textual.app.wait_for_idle", handled), patch("textual.pilot.wait_for_idle", handled):
+    with (
+        patch("textual.app.wait_for_idle", handled),
+        patch("textual.pilot.wait_for_idle", handled),
+        patch("fswizard.tui.monitor.monotonic", lambda: 0.0),
+    ):
         asyncio.run(_take_all())
     (FOLDER / "card.svg").write_text(render(conclude(result()), "svg"), "utf-8")
 
@@ -79,11 +82,9 @@ async def _animate() -> None:
     events = list(recorded(RUN))
     lively = [n for n, event in enumerate(events) if isinstance(event, StepProgressed) and event.rate]
     shown = [lively[number * (len(lively) - 1) // (FRAMES - 1)] for number in range(FRAMES)]
-    wizard = running()
+    wizard, pictures = running(0.0), []
     held = wizard.running
     assert held is not None
-    held.state = RunState.of(held.state.plan)
-    pictures = []
     async with wizard.run_test(size=SIZE) as pilot:
         for number, event in enumerate(events):
             held.take(event)
@@ -114,10 +115,11 @@ def _picture(wizard: FswizardApp) -> str:
     return crisp(WEB_FONT.sub("", wizard.export_screenshot(title="fswizard")))
 
 
-def running() -> FswizardApp:
-    """The wizard in the middle of the recorded run."""
-    shown = monitor((_started(), *tuple(recorded(RUN))[1:]), SHARE_SHOWN)
-    return FswizardApp(machine=FakeMachine(), start="run", running=shown, clock=lambda: 0.0)
+def running(share: float = SHARE_SHOWN) -> FswizardApp:
+    """The wizard in the recorded run, after that share of its events."""
+    wizard = FswizardApp(machine=FakeMachine(), start="run")
+    wizard.running = monitor((_started(), *tuple(recorded(RUN))[1:]), share)
+    return wizard
 
 
 def result(name: str = RUN) -> Result:
@@ -128,7 +130,14 @@ def result(name: str = RUN) -> Result:
 
 def finished() -> FswizardApp:
     """The wizard at the end of the recorded run."""
-    return FswizardApp(machine=FakeMachine(), start="result", result=result(), clock=lambda: 0.0)
+    return at_result(result())
+
+
+def at_result(result: Result) -> FswizardApp:
+    """The wizard at a result."""
+    wizard = FswizardApp(machine=FakeMachine(), start="result")
+    wizard.result = result
+    return wizard
 
 
 def _started(name: str = RUN) -> RunStarted:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Callable, Iterator
 from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import replace
 from typing import Any
@@ -14,9 +12,7 @@ from textual.pilot import Pilot
 from fswizard import drives
 from fswizard.disks import choice, rights
 from fswizard.disks.rights import missing
-from fswizard.model.drive import Drive
 from fswizard.tui.app import FswizardApp
-from fswizard.tui.machine import MachineCache
 from fswizard.tui.targets import DEVICE, IMAGE
 from tests.fakes.desktop import mounted, twin
 from tests.fakes.wizard import ARCHIVE, NEW, OLD, SSD, FakeMachine, app
@@ -259,34 +255,18 @@ async def test_another_disk_that_is_highlighted_as_one_is_unplugged_is_not_taken
         assert wizard(pilot).choices.drive.name == "nvme0n1"
 
 
-def test_an_answer_about_an_unplugged_disk_is_not_taken_for_another_of_its_name(
+async def test_an_answer_about_an_unplugged_disk_is_not_taken_for_another_of_its_name(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    other, asked, let_go = replace(OLD, name=NEW.name, model="Another"), threading.Event(), threading.Event()
-
-    def watch(stopped: Callable[[], bool]) -> Iterator[tuple[Drive, ...]]:
-        yield (NEW,)
-        asked.wait(60)
-        yield ()
-        yield (other,)
-
-    def details(drive: Drive) -> Drive:
-        if drive.model == other.model:
-            return drive
-        asked.set()
-        let_go.wait(60)
-        return replace(drive, model="Late")
-
-    monkeypatch.setattr(drives, "watch", watch)
-    monkeypatch.setattr(drives, "details", details)
-    machine = MachineCache()
-    machine.watch(lambda: None)
-    for ending in ("(_watch)", "(_ask)"):
-        for thread in threading.enumerate():
-            if thread.name.endswith(ending):
-                thread.join(60)
+    monkeypatch.setattr(drives, "details", lambda drive: replace(drive, model=f"{drive.model}, asked"))
+    let_go, machine = held(monkeypatch, drives, "details"), FakeMachine(drives=(NEW,))
+    async with app("drive", machine, drive=NEW).run_test() as pilot:
+        await until(pilot, lambda: rows(pilot, "#drives").keys == ["sde"], "the disk")
+        machine.attach()
+        machine.attach(replace(OLD, name="sde", model="Another"))
         let_go.set()
-    assert [drive.model for drive in machine.drives] == ["Another"]
+        await settled(pilot)
+        assert [drive.model for drive in machine.drives] == ["Another, asked"]
 
 
 async def test_a_wrong_password_leads_back_to_the_review(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -307,17 +287,3 @@ async def test_a_wrong_password_leads_back_to_the_review(monkeypatch: pytest.Mon
         assert not machine.sessions
         await pilot.press("enter")
         await measures(pilot, machine)
-
-
-async def test_the_next_disk_has_its_own_targets_where_a_directory_was_named_before() -> None:
-    async with at("drive", FakeMachine(drives=(ARCHIVE, NEW, OLD)), drive=NEW) as pilot:
-        await pilot.press("d", *"/mnt/archive", "enter")
-        await settled(pilot)
-        assert rows(pilot, "#drives").key == ARCHIVE.name
-        await pilot.press("down")
-        await proposed(pilot, ON_ITSELF)
-        await pilot.press("down")
-        await settled(pilot)
-        assert rows(pilot, "#drives").key == OLD.name
-        assert target(pilot) == IMAGE
-        assert ON_ITSELF not in rows(pilot, "#targets").keys

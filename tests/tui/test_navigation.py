@@ -2,18 +2,12 @@
 
 from __future__ import annotations
 
-import threading
-from pathlib import Path
-
 import pytest
 from textual import events
 
-from fswizard import session
 from fswizard.disks.locations import Location
-from fswizard.model.plan import Plan
-from fswizard.tui.planning import make_plan
-from tests.fakes.wizard import ARCHIVE, BRIDGED, NEW, SSD, FakeMachine, FakeSession, chosen, two_results
-from tests.tui.driving import TIMEOUT_S, at, at_step, box, footer, rows, screen_text, settled, shows, until, wizard
+from tests.fakes.wizard import ARCHIVE, BRIDGED, NEW, SSD, FakeMachine
+from tests.tui.driving import at, at_step, box, footer, held, rows, screen_text, settled, shows, until, wizard
 
 
 async def test_escape_leads_from_a_result_back_to_its_plan_and_enter_measures_again() -> None:
@@ -49,14 +43,6 @@ async def test_after_a_run_on_a_disk_a_new_one_asks_for_its_serial_number_again(
         await at_step(pilot, "review")
 
 
-async def test_quitting_asks_while_choices_would_be_lost() -> None:
-    async with at("review") as pilot:
-        await shows(pilot, "What you chose is not kept", "q")
-        await at_step(pilot, "review", "enter")
-        await pilot.press("q", "down", "enter")
-        await until(pilot, lambda: pilot.app._exit, "the end")
-
-
 async def test_a_directory_is_named_and_what_was_wrong_with_it_goes_with_the_box() -> None:
     async with at("drive", FakeMachine(drives=()), drive=None) as pilot:
         await shows(pilot, "No disks found")
@@ -84,14 +70,6 @@ async def test_a_directory_on_another_disk_leads_to_that_disk() -> None:
         await shows(pilot, "A scratch image in /home/ada")
 
 
-async def test_an_image_too_large_for_the_disk_is_refused_where_it_is_chosen() -> None:
-    async with at("drive") as pilot:
-        wizard(pilot).machine.disks["sdb"].location = Location("/mnt/archive", "sdb", 5 << 30)
-        pilot.app.screen._refill()
-        await shows(pilot, "Too large: there is room for", "enter")
-        await at_step(pilot, "drive")
-
-
 async def test_an_image_of_which_the_disk_is_unknown_is_told_in_amber() -> None:
     async with at("drive", FakeMachine(drives=(SSD, ARCHIVE)), drive=ARCHIVE) as pilot:
         wizard(pilot).machine.disks["sdb"].location = Location("/mnt/archive", "", 1 << 40)
@@ -110,29 +88,12 @@ async def test_without_root_nothing_is_chosen_that_needs_it(monkeypatch: pytest.
         await at_step(pilot, "drive")
 
 
-async def test_a_run_that_is_to_be_resumed_is_forgotten_once_another_step_is_visited() -> None:
-    async with at("review") as pilot:
-        wizard(pilot).take_up(session.take_up(two_results()[1].path))
-        await shows(pilot, "resumes an earlier run")
-        wizard(pilot).visit("workloads")
-        await at_step(pilot, "workloads")
-        await at_step(pilot, "review", "enter")
-        await shows(pilot, "Nothing has happened yet")
-
-
-async def test_a_run_that_was_started_is_shown_although_escape_came_before_it_began() -> None:
-    asked, let_go = threading.Event(), threading.Event()
-
-    class Slow(FakeMachine):
-        def start(self, plan: Plan, path: Path | None) -> FakeSession:
-            asked.set()
-            let_go.wait(TIMEOUT_S)
-            return super().start(plan, path)
-
-    machine = Slow(event_s=0.01)
+async def test_a_run_that_was_started_is_shown_although_escape_came_before_it_began(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    machine, let_go = FakeMachine(event_s=0.01), held(monkeypatch, FakeMachine, "start")
     async with at("review", machine) as pilot:
         await pilot.press("enter")
-        await until(pilot, asked.is_set, "the start")
         await at_step(pilot, "workloads", "escape")
         let_go.set()
         await at_step(pilot, "run")
@@ -151,14 +112,6 @@ async def test_enter_takes_what_the_keys_typed_before_it_chose(step: str) -> Non
         await at_step(pilot, "drive" if step == "purpose" else "filesystems")
         choices = wizard(pilot).choices
         assert listed.keys[1] == (choices.purpose if step == "purpose" else choices.drive.name)
-
-
-async def test_a_run_that_begins_below_a_window_is_shown_without_it() -> None:
-    async with at("review", FakeMachine(event_s=0.05)) as pilot:
-        await pilot.press("f1")
-        await wizard(pilot).begin(make_plan(chosen()))
-        await at_step(pilot, "run")
-        assert len(pilot.app.screen_stack) == 2  # the first is Textual's own
 
 
 async def test_the_menu_lists_the_keys_that_the_footer_leaves_out_and_once_each() -> None:

@@ -21,6 +21,8 @@ DISKS = (ARCHIVE, SSD, BRIDGED, NEW, TWIN, OLD)
 SIZES = ((80, 24), (120, 36), (200, 50), (60, 15))
 ANY = ("enter", "escape", "up", "down", "left", "right", "space", "tab", "shift+tab", "home", "end", "pageup",
        "pagedown", "f1", "backspace", "x", "1", "/")  # fmt: skip
+STRETCH = 40
+"""Keys on one wizard."""
 MOST_BACK = 12
 """Windows and steps that can stand between anywhere and the first screen."""
 
@@ -29,11 +31,6 @@ MOST_BACK = 12
 def _drawn_when_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each picture is drawn once, in full, by who looks at it: Textual would draw each change too, for no terminal."""
     monkeypatch.setattr(Compositor, "render_update", lambda compositor, **_: compositor._dirty_regions.clear())
-
-
-def shown_keys(application: FswizardApp) -> dict[str, str]:
-    """Keys that the footer shows, with its words for them."""
-    return {key.key: key.description for key in application.screen.query(FooterKey) if key.key != "ctrl+p"}
 
 
 def what_is_seen(application: FswizardApp) -> tuple[object, ...]:
@@ -51,23 +48,17 @@ class Monkey:
 
     def __init__(self, seed: int) -> None:
         self.random = random.Random(seed)
-        self.effects: dict[tuple[str, str, str], list[bool]] = defaultdict(list)
-        """Whether something changed, by screen, key, and what the footer says of it."""
-        self.seen: tuple[object, ...] = ()
-        """What was seen after the last key."""
+        self.effects: dict[tuple[str, str], list[bool]] = defaultdict(list)
+        """Whether something changed, by screen, and what the footer says of the key."""
 
     async def play(self, steps: int) -> None:
-        while steps > 0:
-            lasting = self.random.random() < 0.3
-            rounds = self.random.choice((0, ROUNDS))
-            machine = FakeMachine(drives=DISKS, event_s=0.01 if lasting else 0.0, rounds=rounds)
+        for _ in range(steps // STRETCH):
+            machine = FakeMachine(
+                drives=DISKS, event_s=self.random.choice((0.01, 0.0, 0.0)), rounds=self.random.choice((0, ROUNDS))
+            )
             start = self.random.choice((*STEPS, "purpose"))
-            choices = {} if start != "purpose" else {"candidates": (), "recipe": None}
-            async with at(start, machine, size=self.random.choice(SIZES), **choices) as pilot:
-                self.seen = what_is_seen(wizard(pilot))
-                some = min(steps, self.random.randrange(20, 120))
-                steps -= some
-                for _ in range(some):
+            async with at(start, machine, size=self.random.choice(SIZES)) as pilot:
+                for _ in range(STRETCH):
                     await self.step(pilot)
                     if wizard(pilot)._exit:
                         break
@@ -77,15 +68,12 @@ class Monkey:
 
     async def step(self, pilot: Pilot[Any]) -> None:
         application = wizard(pilot)
-        shown = shown_keys(application)
-        key = self.random.choice((*shown, *shown, self.random.choice(ANY)) if shown else ANY)
-        before, where = self.seen, type(application.screen).__name__
+        shown = {key.key: key.description for key in application.screen.query(FooterKey) if key.key != "ctrl+p"}
+        key = self.random.choice((*shown, *shown, self.random.choice(ANY)))
+        before, where = what_is_seen(application), type(application.screen).__name__
         await self.press(pilot, key)
-        if application._exit:
-            return
-        self.seen = what_is_seen(application)
-        if key in shown:
-            self.effects[where, key, shown[key]].append(self.seen != before)
+        if key in shown and not application._exit:
+            self.effects[where, f"{key} {shown[key]}"].append(what_is_seen(application) != before)
 
     async def press(self, pilot: Pilot[Any], *keys: str) -> None:
         await pilot.press(*keys)

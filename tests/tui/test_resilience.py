@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -11,8 +10,7 @@ from unittest.mock import create_autospec
 
 import pytest
 
-from fswizard import drives, filesystems
-from fswizard.disks import locations
+from fswizard import drives, filesystems, results
 from fswizard.errors import FswizardError, RunFailed
 from fswizard.model.drive import Drive
 from fswizard.model.events import CommandFinished, Step, StepProgressed, StepStarted
@@ -28,10 +26,8 @@ from tests.fakes.wizard import (
     FakeSession,
     app,
     chosen,
-    keep_results,
     recording,
     running_state,
-    two_results,
 )
 from tests.tui.driving import STEPS, at, at_step, footer, held, rows, screen_text, settled, shows, until, wizard
 
@@ -93,29 +89,15 @@ async def test_quitting_does_not_wait_for_a_hanging_smartctl(monkeypatch: pytest
     let_go.set()
 
 
-@pytest.mark.parametrize("window", [False, True])
-async def test_an_early_enter_takes_what_can_be_made_and_is_forgotten_once_a_window_opens(
-    window: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_enter_waits_until_it_is_known_what_can_be_made(monkeypatch: pytest.MonkeyPatch) -> None:
     let_go = held(monkeypatch, filesystems, "availability")
     async with app("filesystems", candidates=("ext4", "f2fs")).run_test() as pilot:
         await at_step(pilot, "filesystems")
         await shows(pilot, "Checking what is available", "enter")
-        if window:
-            await pilot.press("f1", "escape")
         let_go.set()
         await settled(pilot)
-        await at_step(pilot, "filesystems" if window else "workloads")
+        await at_step(pilot, "workloads", "enter")
         assert wizard(pilot).choices.candidates == ("ext4",)
-
-
-async def test_enter_takes_no_image_before_its_place_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
-    let_go = held(monkeypatch, locations, "location")
-    async with app("drive", FakeMachine(drives=(ARCHIVE, SSD))).run_test() as pilot:
-        await shows(pilot, "names a directory instead", "enter")
-        await at_step(pilot, "drive")
-        let_go.set()
-        await shows(pilot, "A scratch image in ")
 
 
 async def test_disks_come_and_go_and_a_smartctl_that_fails_is_told_beside_its_disk(
@@ -149,8 +131,9 @@ class Flood(FakeSession):
 async def test_a_flood_of_events_keeps_nobody_from_looking_around(monkeypatch: pytest.MonkeyPatch) -> None:
     draw = create_autospec(RunScreen._draw, side_effect=RunScreen._draw)
     monkeypatch.setattr(RunScreen, "_draw", draw)
-    running = RunMonitor(Flood(recording()), time.monotonic)
-    wizard_app = FswizardApp(machine=FakeMachine(), choices=chosen(), start="run", running=running)
+    running = RunMonitor(Flood(recording()))
+    wizard_app = FswizardApp(machine=FakeMachine(), choices=chosen(), start="run")
+    wizard_app.running = running
     async with wizard_app.run_test(size=(120, 36)) as pilot:
         wizard_app.run_worker(running.follow(), group="run")
         await until(pilot, lambda: running.state.at_s > 0.2, "two thousand events")
@@ -166,7 +149,7 @@ async def test_a_result_that_cannot_be_read_is_told(monkeypatch: pytest.MonkeyPa
     def load(path: Path) -> Result:
         raise FswizardError("new.jsonl is no result.", "Choose another.")
 
-    keep_results(monkeypatch, *two_results(), load=load)
+    monkeypatch.setattr(results, "load", load)
     async with at() as pilot:
         await shows(pilot, "2025-12-31", "h")
         await shows(pilot, "new.jsonl is no result.", "enter")

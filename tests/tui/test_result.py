@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from textual.app import App, ComposeResult
 from textual.widgets import Static
 
 from fswizard.advice import conclude
@@ -16,18 +14,15 @@ from fswizard.model.result import Doubt, Result
 from fswizard.report import content
 from fswizard.session.resuming import COMPLETE
 from fswizard.tui.app import FswizardApp
-from fswizard.tui.theme import variables
-from fswizard.tui.widgets.chart import Bars
-from tests.fakes.wizard import Clock, FakeMachine
 from tests.tui.driving import at_step, footer, screen_text, settled, shows, wizard
-from tests.tui.screenshots import finished
+from tests.tui.screenshots import at_result, finished
 from tests.tui.screenshots import result as recorded_result
 from tests.tui.test_same_answer import RESULTS, answered, early
 
 
 def opened(result: Result, file: str) -> FswizardApp:
     """A result that was read from a file."""
-    application = FswizardApp(machine=FakeMachine(), start="result", result=result, clock=Clock())
+    application = at_result(result)
     application.result_path = Path("/results") / file
     return application
 
@@ -61,29 +56,14 @@ async def test_a_key_copies_the_commands() -> None:
         assert pilot.app.clipboard.startswith("mkfs.")
 
 
-@pytest.mark.parametrize("make", RESULTS.values(), ids=RESULTS)
-async def test_bars_have_their_figures_beside_them_and_are_hatched_where_nothing_is_proven(
-    make: Callable[[], Result],
-) -> None:
-    charts = content.figures(conclude(make())).charts
-
-    class Alone(App[None]):
-        """One widget on a screen."""
-
-        def get_theme_variable_defaults(self) -> dict[str, str]:
-            return variables(self.current_theme)
-
-        def compose(self) -> ComposeResult:
-            yield Bars()
-
-        def on_mount(self) -> None:
-            self.query_one(Bars).show(charts)
-
-    async with Alone().run_test(size=(74, 80)) as pilot:
-        await pilot.pause()
+@pytest.mark.parametrize("name", ["recorded", "an array", "one failed"])
+async def test_bars_have_their_figures_beside_them_and_are_hatched_where_nothing_is_proven(name: str) -> None:
+    result = RESULTS[name]()
+    async with at_result(result).run_test(size=(74, 120)) as pilot:
+        await settled(pilot)
         drawn = [line for line in screen_text(pilot.app).splitlines() if {*line} & {*"▆░"}]
-    measured = [bar for chart in charts for bar in chart.bars if bar.figure]
-    for bar, line in zip(measured, drawn, strict=True):
+    bars = [bar for chart in content.figures(conclude(result)).charts for bar in chart.bars]
+    for bar, line in zip([bar for bar in bars if bar.figure], drawn, strict=True):
         assert f"{bar.figure}  {bar.remark}".rstrip() in line
         assert ("░" in line) is (bar.verdict == "open")
 

@@ -6,25 +6,18 @@ import html
 import re
 from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
-from fswizard import results
 from fswizard.advice import conclude
 from fswizard.filesystems import parse_candidates
 from fswizard.model.analysis import Findings
 from fswizard.model.plan import Member, Target
 from fswizard.model.result import Result
 from fswizard.report import FORMATS, content, render
-from fswizard.report.subject import run_text
-from fswizard.results import all_results
-from fswizard.stats import analyse
 from fswizard.tui import drawing
-from fswizard.tui.screens.history import answer_of
 from fswizard.tui.screens.result import answer_lines
-from tests.builders import make_plan, make_result, make_samples, write_result
-from tests.fakes.command_line import fswizard
+from tests.builders import make_plan, make_result, make_samples
 from tests.tui.screenshots import result as recorded_result
 from tests.unit.report_findings import make_findings
 
@@ -68,14 +61,6 @@ RESULTS: dict[str, Callable[[], Result]] = {
 EACH = pytest.mark.parametrize("make", RESULTS.values(), ids=RESULTS)
 
 
-def said(findings: Findings) -> dict[str, str]:
-    """What each format for people says, without its markup; the wizard's details are the text."""
-    page = re.sub(r"<(?:/[^>]*|[a-z][^>]*)>", " ", render(findings, "html"))
-    texts = {name: render(findings, name, full=True) for name in ("text", "markdown", "bbcode")}
-    texts["markdown"] = re.sub(r"\\(.)", r"\1", texts["markdown"])
-    return {"html": html.unescape(page), **texts}
-
-
 def answered(findings: Findings) -> str:
     """The first lines of the wizard's result."""
     lines = answer_lines(findings)
@@ -114,38 +99,12 @@ def test_bars_are_the_best_first_and_the_longest_is_the_best(make: Callable[[], 
 
 
 @EACH
-def test_figures_and_sentences_are_the_same_and_nothing_is_certain_where_it_is_open(make: Callable[[], Result]) -> None:
+def test_figures_are_the_same_and_nothing_is_certain_where_it_is_open(make: Callable[[], Result]) -> None:
     findings = conclude(make())
     table = content.ratios(findings).table
-    texts = [each.text for each in (*findings.reasons, *findings.doubts)]
-    sentences = (findings.answer.verdict, *findings.answer.lines, *texts, *content.notes(findings))
-    for room, text in said(findings).items():
+    for room in ("text", "markdown", "bbcode", "html"):
+        page = re.sub(r"<(?:/[^>]*|[a-z][^>]*)>|\\(?=\W)", " ", render(findings, room, full=True))
+        said = flat(html.unescape(page))
+        assert [cell for row in table.rows for cell in row if flat(cell) not in said] == [], room
         if findings.answer.kind == "open":
-            assert not re.search("✓|at least|chance of|confidence", text.partition("\n\n")[0]), room
-        shorter = flat(text)
-        for row in table.rows:
-            assert [cell for cell in row if flat(cell) not in shorter] == [], room
-        joined = flat(re.sub(r"(?m)^\s*[-!·▲▼▽✗★◷⊘›✓═○] ", "", text))
-        assert [sentence for sentence in sentences if flat(sentence) not in joined] == [], room
-
-
-@EACH
-def test_the_history_has_the_verdict_who_is_not_out_and_how_long_it_took(
-    make: Callable[[], Result], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
-    monkeypatch.setattr("fswizard.results.all_results", all_results)  # of this directory
-    result = make()
-    findings = conclude(result)
-    write_result(results.new_path(result.plan), result, analyse(result), findings.answer)
-    (entry,) = all_results()
-    failed = {ratio.candidate for ratio in findings.analysis.overall if ratio.verdict == "failed"}
-    assert not {*entry.ending.leaders} & {*findings.answer.behind, *failed}
-    assert (entry.verdict, entry.sign) == (findings.answer.verdict, findings.answer.sign)
-    marks = (answer_of(entry)[0], next(iter(answer_lines(findings)))[0])
-    assert drawing.text(marks[0]).markup == drawing.text(marks[1]).markup
-    listed = fswizard("history").stdout
-    assert flat(entry.verdict) in flat(listed)
-    length = run_text(findings.analysis.rounds, result.elapsed_s, result.outcome, len(result.discarded_rounds))
-    assert length in listed
-    assert length in flat(said(findings)["text"])
+            assert not re.search("✓|at least|chance of|confidence", page.partition("\n\n")[0]), room

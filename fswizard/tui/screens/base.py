@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, cast
 
 from rich.cells import cell_len
-from textual import events, on
+from textual import events
 from textual.app import ComposeResult
 from textual.binding import ActiveBinding, Binding, BindingType
 from textual.containers import Horizontal, Vertical
@@ -20,8 +20,9 @@ from textual.worker import Worker
 from fswizard.errors import FswizardError
 from fswizard.language import _, n_
 from fswizard.model.plan import Plan
+from fswizard.model.recipe import Recipe
 from fswizard.tui.choices import WizardChoices
-from fswizard.tui.drawing import Piece, keyed, text
+from fswizard.tui.drawing import Piece, failure, refusal, text
 from fswizard.tui.drives import disk_title
 from fswizard.tui.planning import draft
 from fswizard.tui.steps import WizardStep
@@ -33,10 +34,8 @@ if TYPE_CHECKING:
 Answer = TypeVar("Answer")
 SHOWS_DISK = ("filesystems", "workloads", "review", "run")
 """Steps after the choice of a disk, except for the result, which names the measured disk itself."""
-AIRY = 40
-"""Minimum terminal height for spaced-out facts."""
 DIRECTIONS = {"up": "up", "down": "down", "pageup": "page_up", "pagedown": "page_down", "home": "home", "end": "end"}
-SCROLL = tuple(Binding(key, f"scroll('{name}')", _("scroll"), show=False) for key, name in DIRECTIONS.items())
+SCROLL = tuple(Binding(key, f"screen.scroll('{name}')", _("scroll"), show=False) for key, name in DIRECTIONS.items())
 """Keys that scroll everything that does not fit, unless a list handles them."""
 SIDEWAYS = tuple(Binding(key, f"scroll('page_{key}')", _("scroll"), show=False) for key in ("left", "right"))
 """Keys that scroll lines that are not wrapped."""
@@ -45,12 +44,9 @@ SIDEWAYS = tuple(Binding(key, f"scroll('page_{key}')", _("scroll"), show=False) 
 class Keys(Footer):
     """Keys of a screen, as many as fit next to that of the menu, which has them all."""
 
-    _width = 0
-    """Width of the terminal for which they were composed."""
-
     def compose(self) -> ComposeResult:
         keys = [key for key in super().compose() if isinstance(key, FooterKey)]
-        self._width = room = self.app.size.width
+        room = self.app.size.width
         for key in sorted(keys, key=lambda key: not key.has_class("-command-palette")):
             room -= cell_len(f"{key.key_display} {key.description}") + 2
             if room < 0:
@@ -58,8 +54,7 @@ class Keys(Footer):
         yield from keys
 
     def on_resize(self) -> None:
-        if self._width != self.app.size.width:
-            self.call_after_refresh(self.recompose)
+        self.call_after_refresh(self.recompose)
 
 
 class TextBox(Input):
@@ -93,6 +88,12 @@ class WizardScreen(Screen[ScreenResultType]):
     def choices(self) -> WizardChoices:
         return self.wizard.choices
 
+    @property
+    def recipe(self) -> Recipe:
+        """The chosen recipe; there is one from the second step on."""
+        assert self.choices.recipe is not None
+        return self.choices.recipe
+
     def body(self) -> ComposeResult:
         """The widgets in the frame of a window, or between the question and the keys of a step."""
         yield from ()
@@ -110,12 +111,11 @@ class WizardScreen(Screen[ScreenResultType]):
 
     def refuse(self, message: str) -> None:
         """Show a refusal; keys are in backticks."""
-        self.say(("✗ ", "bold $text-error"), keyed(message), problem=True)
+        self.say(refusal(message), problem=True)
 
     def show_error(self, error: FswizardError) -> None:
         """Show an error with its hint."""
-        message = keyed(_(error.message), "$text-error")
-        self.say(("✗ ", "bold $text-error"), message, " ", keyed(_(error.hint_without_switches)), problem=True)
+        self.say(failure(error), problem=True)
 
     def call_in_app(self, function: Callable[..., object], *arguments: Any) -> None:
         """Call `function` in the wizard's thread, unless this screen has been removed or the wizard ends.
@@ -214,16 +214,12 @@ class StepScreen(WizardScreen[None]):
             yield StepBar(self.wizard.steps, self.step)
             with Vertical(id="heading"):
                 with Horizontal(id="title"):
-                    yield Static(self.question(), id="question", markup=False)
+                    yield Static(_(self.QUESTION), id="question", markup=False)
                     yield Static(disk_title(self.choices) if self.step.name in SHOWS_DISK else "", id="disk")
                 yield Static("", id="remark", markup=False)
             with Vertical(id="body"):
                 yield from self.body()
         yield Keys(compact=True)
-
-    def question(self) -> str:
-        """The question of this screen."""
-        return _(self.QUESTION)
 
     def estimated(self) -> Plan | None:
         """Estimate of the run for the current choices; None, after showing the error, if it is impossible."""
@@ -236,11 +232,11 @@ class StepScreen(WizardScreen[None]):
         self.problem = None
         return plan
 
-    def say_estimate(self, count: int, plan: Plan, warning: str = "") -> None:
+    def say_estimate(self, plan: Plan, warning: str = "") -> None:
         """Show the number of candidates, the cost of the run, and a `warning`."""
         from fswizard.report.writes import budget_text
 
-        candidates = n_("{count} candidate", "{count} candidates", count)
+        candidates = n_("{count} candidate", "{count} candidates", len(self.choices.candidates))
         self.say((candidates, "bold"), f" · {budget_text(plan)}", (warning, "$text-warning"))
 
     def action_forward(self) -> None:
@@ -251,50 +247,3 @@ class StepScreen(WizardScreen[None]):
 
     def action_back(self) -> None:
         self.wizard.go_on(-1)
-
-
-class WithBox(WizardScreen[ScreenResultType]):
-    """A screen with a text box, such as for a file name, which opens next to a list and returns the focus to it."""
-
-    BOX: ClassVar[str] = "#directory"
-    LIST: ClassVar[str]
-
-    def on_mount(self) -> None:
-        self.query_one(self.BOX).display = False
-
-    @property
-    def box_is_open(self) -> bool:
-        return self.is_mounted and self.query_one(self.BOX).display
-
-    def open_box(self, placeholder: str, value: str = "") -> None:
-        """Open the box."""
-        box = self.query_one(self.BOX, Input)
-        box.placeholder = placeholder
-        box.value = value
-        box.display = True
-        box.focus()
-        self.refresh_bindings()
-
-    def close_box(self) -> None:
-        self.workers.cancel_group(self, "type")
-        self.query_one(self.BOX).display = False
-        self.query_one(self.LIST).focus()
-        self.refresh_bindings()
-        self.say_usual()
-
-    def say_usual(self) -> None:
-        """Show the usual message of the screen, in place of an error about the entered text."""
-
-    @on(Input.Submitted)
-    def _submitted(self, event: Input.Submitted) -> None:
-        self.handle_text(event.value.strip())
-
-    def handle_text(self, typed: str) -> None:
-        """Handle the submitted text."""
-        raise NotImplementedError
-
-    def action_back(self) -> None:
-        if self.box_is_open:
-            self.close_box()
-        else:
-            super().action_back()

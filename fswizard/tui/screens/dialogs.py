@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import ClassVar
 
 from textual import getters, on
@@ -20,13 +19,14 @@ from fswizard.tui.widgets.options import Options
 
 
 class TextScreen(Window[None]):
-    """A text to read."""
+    """A text to read, such as help on the screen below."""
 
+    TITLE = N_("Help")
     CSS_PATH = "dialogs.tcss"
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "dismiss", _("close")),
         Binding("enter,f1,l,q,question_mark", "dismiss", _("close"), show=False),
-        *(replace(binding, show=binding.key == "pagedown") for binding in SCROLL),
+        *SCROLL,
     ]
 
     def __init__(self, message: Piece) -> None:
@@ -36,12 +36,6 @@ class TextScreen(Window[None]):
     def body(self) -> ComposeResult:
         with VerticalScroll(can_focus=False):
             yield Static(text(self._message))
-
-
-class HelpScreen(TextScreen):
-    """Help on the screen below."""
-
-    TITLE = N_("Help")
 
 
 class QuestionScreen(Window[str | None]):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar
 
@@ -10,31 +10,29 @@ from textual import getters, on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import VerticalScroll
-from textual.widgets import DataTable
+from textual.widgets import DataTable, Input
 
+from fswizard.disks import rights
 from fswizard.errors import FswizardError
 from fswizard.language import N_, _
-from fswizard.model.recipe import Recipe
 from fswizard.tui.drawing import keyed
-from fswizard.tui.drives import about_drive, best_for, drive_row, gone_warning
+from fswizard.tui.drives import about_drive, best_for, drive_row
 from fswizard.tui.machine import DiskFacts
-from fswizard.tui.screens.base import StepScreen, TextBox, WithBox
+from fswizard.tui.screens.base import StepScreen, TextBox
 from fswizard.tui.targets import DEVICE, IMAGE, NOTHING, Target, device_target, gone, image_target
 from fswizard.tui.widgets.table import Column, Facts, Row, Table
 
 if TYPE_CHECKING:
     from fswizard.disks.locations import Location
-    from fswizard.disks.rights import State
 
 
-class DriveScreen(WithBox[None], StepScreen):
+class DriveScreen(StepScreen):
     """List of disks, with targets and facts for the highlighted one.
 
     Enter selects the highlighted target of the highlighted disk, whichever list has the focus.
     """
 
     CSS_PATH = "drive.tcss"
-    LIST = "#drives"
     QUESTION = N_("Which disk do you want to test?")
     HELP = _(
         "The list shows every disk and whether it is shingled (SMR). Shingled disks write slowly once their cache is "
@@ -66,9 +64,12 @@ class DriveScreen(WithBox[None], StepScreen):
 
     drives = getters.query_one("#drives", Table)
     target_list = getters.query_one("#targets", Table)
+    directory = getters.query_one("#directory", TextBox)
 
     def body(self) -> ComposeResult:
-        yield TextBox(id="directory")
+        box = TextBox(placeholder=_("directory to put the scratch image into, such as ~/scratch"), id="directory")
+        box.display = False
+        yield box
         yield Table(
             Column(_("Disk")),
             Column(_("Model"), flexible=True),
@@ -94,19 +95,15 @@ class DriveScreen(WithBox[None], StepScreen):
             self._wanted = DEVICE + choices.devices[0]
         elif choices.location:
             self._wanted = IMAGE
-        self._stopped = machine.watch(partial(self.call_in_app, self._refill))
+        machine.watch(partial(self.call_in_app, self._refill), lambda: not self.is_running)
         if machine.disks is None:
             self.say(_("Looking for disks …"))
         self._refill()
         self.ask(image_rights, self._show_rights, group="rights")
         self.drives.focus()
 
-    def on_unmount(self) -> None:
-        if stopped := getattr(self, "_stopped", None):  # none where the screen goes before it is filled
-            stopped.set()
-
-    def _show_rights(self, rights: State) -> None:
-        self._no_root = rights == "none"
+    def _show_rights(self, state: rights.State) -> None:
+        self._no_root = state == "none"
         self._refill()
 
     def action_rescan(self) -> None:
@@ -118,11 +115,6 @@ class DriveScreen(WithBox[None], StepScreen):
     def _facts(self) -> DiskFacts | None:
         """Known facts about the highlighted disk."""
         return (self.wizard.machine.disks or {}).get(self._disk)
-
-    @property
-    def _recipe(self) -> Recipe:
-        assert self.choices.recipe is not None
-        return self.choices.recipe
 
     def _refill(self) -> None:
         """Update everything from the known facts."""
@@ -162,15 +154,15 @@ class DriveScreen(WithBox[None], StepScreen):
 
     def _show_targets(self) -> None:
         """List the targets, and highlight the one that Enter selects."""
-        facts, image_bytes = self._facts, self._recipe.image_bytes
+        facts = self._facts
         offers = facts.offers if facts else None
         location = self._location(facts)
         targets: dict[str, Target] = {}
         if facts is not None or location is not None:
-            targets[IMAGE] = image_target(location, self._recipe, self._disk)
+            targets[IMAGE] = image_target(location, self.recipe, self._disk)
         proposed = IMAGE
         for offer in offers or ():
-            target = device_target(offer, image_bytes, self._ticked)
+            target = device_target(offer, self.recipe, self._ticked)
             targets[target.key] = target
             if offer.target.path in self._ticked or (target.usable and offer.target.whole and offer.target.empty):
                 proposed = target.key  # a disk on which nothing is, or the array that was begun
@@ -196,15 +188,8 @@ class DriveScreen(WithBox[None], StepScreen):
             return chosen
         return facts.location if facts else None
 
-    def _smallest_bytes(self, paths: Sequence[str]) -> int:
-        """Size of the smallest of these devices."""
-        devices = [self.wizard.machine.device(path) for path in paths]
-        return min((device[1] for device in devices if device), default=0)
-
-    @on(Table.Ticked, "#targets")
+    @on(Table.Ticked)
     def _tick(self, event: Table.Ticked) -> None:
-        from fswizard.disks.choice import MOST_MEMBERS
-
         path, machine = event.key.removeprefix(DEVICE), self.wizard.machine
         self._gone = ""
         if path in self._ticked:
@@ -213,9 +198,6 @@ class DriveScreen(WithBox[None], StepScreen):
             devices = ((other, machine.device(other)) for other in self._ticked)
             # two devices on one disk would fail together
             others = [other for other, device in devices if device and device[0].name != self._disk]
-            if len(others) == MOST_MEMBERS:
-                self.refuse(_("An array takes {most} disks at most: untick another first.", most=MOST_MEMBERS))
-                return
             self._ticked = (*others, path)
         self._wanted = event.key
         self._refill()
@@ -229,15 +211,14 @@ class DriveScreen(WithBox[None], StepScreen):
 
     def say_usual(self) -> None:
         """Show the meaning of the highlighted target, or the objection to it."""
-        from fswizard.disks import rights
-
         self.refresh_bindings()
-        if self.box_is_open or self.wizard.machine.disks is None:
+        if self.directory.display or self.wizard.machine.disks is None:
             return
         if not self._targets:
             self.say(keyed(_("No disks found. `d` names a directory to measure in.")))
         elif self._gone:
-            self.say(gone_warning(self._gone))
+            message = _("{disk} is not attached any more. Look at what is highlighted now.", disk=self._gone)
+            self.say((f"! {message}", "$text-warning"))
         elif self._no_root:
             self.show_error(rights.missing("none"))
         else:
@@ -246,17 +227,29 @@ class DriveScreen(WithBox[None], StepScreen):
     # Other directories
 
     def action_directory(self) -> None:
-        self.open_box(_("directory to put the scratch image into, such as ~/scratch"), self.choices.directory)
+        self.directory.value = self.choices.directory
+        self.directory.display = True
+        self.directory.focus()
+        self.refresh_bindings()
 
-    def handle_text(self, typed: str) -> None:
-        if typed:
-            from fswizard.disks.locations import named_location
+    def _close_box(self) -> None:
+        self.workers.cancel_group(self, "type")
+        self.directory.display = False
+        self.drives.focus()
+        self.say_usual()
 
+    def action_back(self) -> None:
+        if self.directory.display:
+            self._close_box()
+        else:
+            super().action_back()
+
+    @on(Input.Submitted)
+    def _submitted(self, event: Input.Submitted) -> None:
+        from fswizard.disks.locations import named_location
+
+        if typed := event.value.strip():
             self.ask(lambda: named_location(typed), self._use_directory, group="type")
-        else:  # back to the place that is proposed
-            self.wizard.choose(location=None)
-            self._refill()
-            self.close_box()
 
     def _use_directory(self, location: Location) -> None:
         """Put the image there, and highlight the disk below it."""
@@ -265,7 +258,7 @@ class DriveScreen(WithBox[None], StepScreen):
         self._show_disk()
         self._wanted = IMAGE
         self._refill()
-        self.close_box()
+        self._close_box()
 
     # On
 
@@ -283,21 +276,27 @@ class DriveScreen(WithBox[None], StepScreen):
 
     def _take(self, target: Target) -> None:
         before, facts = self.choices, self._facts
-        drive, devices = facts.drive if facts else None, tuple[str, ...]()
+        drive, devices, device_bytes = facts.drive if facts else None, tuple[str, ...](), 0
         if target.location is None:
             path = target.key.removeprefix(DEVICE)
             devices = self._ticked if path in self._ticked else (path,)
-            first = self.wizard.machine.device(devices[0])
-            drive = first[0] if first else drive
+            attached = list(filter(None, map(self.wizard.machine.device, devices)))
+            if attached:
+                drive = attached[0][0]
+            device_bytes = min((size for _, size in attached), default=0)
         elif target.location.drive != self._disk:
             drive = None
+        recipe = self.recipe
+        if drive is not None:  # image and time depend on the kind of disk
+            recipe = replace(self.wizard.machine.recipe(recipe.name).on(drive), workloads=recipe.workloads)
         same_disk = drive is not None and before.drive is not None and drive.name == before.drive.name
         as_many = max(1, len(devices)) == before.across
         self.wizard.choose(
             drive=drive,
             location=target.location,
             devices=devices,
-            device_bytes=self._smallest_bytes(devices),
+            device_bytes=device_bytes,
+            recipe=recipe,
             candidates=before.candidates if same_disk and as_many else (),  # what suits another disk is chosen again
         )
         self.wizard.go_on()

@@ -14,7 +14,7 @@ from textual.widgets import DataTable
 from fswizard.filesystems import catalogue, layout_candidates, parse_candidate, suggestions
 from fswizard.language import N_, _, p_
 from fswizard.model.units import size_text
-from fswizard.tui.candidates import SIGNS, about_candidate, about_layout, feature_sign, room_bytes
+from fswizard.tui.candidates import SIGNS, about_candidate, feature_sign, room_bytes
 from fswizard.tui.choices import toggled
 from fswizard.tui.drawing import Piece, keyed, text
 from fswizard.tui.screens.base import StepScreen
@@ -66,20 +66,10 @@ class FilesystemsScreen(StepScreen):
         self._names = list(dict.fromkeys((*self.choices.candidates, *self._offered, *self._reasons, *catalogue())))
         self._untouched = not self.choices.candidates
         """The user has not ticked anything yet."""
-        self._waiting = False
-        """Enter was pressed before the availability was known."""
         self._propose()
         self.table.focus()
         if not machine.availability_known:
-            self.ask(machine.find_availability, lambda _: self._looked())
-
-    def _looked(self) -> None:
-        self._propose()
-        if self._waiting:
-            self.action_forward()
-
-    def on_screen_suspend(self) -> None:
-        self._waiting = False
+            self.ask(machine.find_availability, lambda _: self._propose())
 
     def _propose(self) -> None:
         """Tick the default candidates unless the user has ticked some; impossible ones are always unticked.
@@ -112,7 +102,10 @@ class FilesystemsScreen(StepScreen):
         columns += [Column(_(feature), optional=True) for feature in MAIN_FEATURES]
         ordered = sorted(self._names, key=lambda name: bool(self._problem(name)))
         self.table.show([self._row(name) for name in ordered], columns)
-        self._say_cost()
+        if not self.choices.candidates:
+            self.say(keyed(_("Tick at least one: `space`.")))
+        elif draft := self.estimated():
+            self.say_estimate(draft)
 
     def _row(self, name: str) -> Row:
         candidate, possible = parse_candidate(name), not self._problem(name)
@@ -130,22 +123,13 @@ class FilesystemsScreen(StepScreen):
             cells.append((sign, ink or SIGNS[sign]))
         return Row(name, tuple(cells), name in self.choices.candidates if possible else None)
 
-    def _say_cost(self) -> None:
-        if not self.choices.candidates:
-            self.say(keyed(_("Tick at least one: `space`.")))
-        elif draft := self.estimated():
-            self.say_estimate(len(self.choices.candidates), draft)
-
     @on(DataTable.RowHighlighted, "#candidates")
     def _explain(self) -> None:
         name = self.table.key
-        candidate = parse_candidate(name)
-        pairs = about_candidate(candidate, self._problem(name), self._reasons.get(name, ""))
-        if self._across > 1:
-            pairs = about_layout(candidate) + pairs
-        self.query_one("#about", Facts).show(pairs)
+        about = about_candidate(parse_candidate(name), self._problem(name), self._reasons.get(name, ""))
+        self.query_one("#about", Facts).show(about)
 
-    @on(Table.Ticked, "#candidates")
+    @on(Table.Ticked)
     def _tick(self, event: Table.Ticked) -> None:
         self._untouched = False
         self._choose(toggled(self.choices.candidates, event.key))
@@ -170,7 +154,6 @@ class FilesystemsScreen(StepScreen):
 
     def action_forward(self) -> None:
         if not self.wizard.machine.availability_known:
-            self._waiting = True
             self.say(_("Checking what is available …"))
         elif not self.choices.candidates:
             self.refuse(_("Tick at least one candidate: `space` ticks."))

@@ -9,7 +9,7 @@ from textual.content import Content
 from fswizard.language import N_, _
 from fswizard.model.run_state import LogEntry, LogNote
 from fswizard.model.units import duration_text
-from fswizard.tui.drawing import keyed, lines, text
+from fswizard.tui.drawing import keyed, text
 from fswizard.tui.screens.dialogs import TextScreen
 
 ENTRIES = 300
@@ -32,7 +32,7 @@ class LogScreen(TextScreen):
     FRAME_CLASSES = "full"
 
     def __init__(self, log: tuple[LogEntry, ...]) -> None:
-        super().__init__(lines(_written(entry) for entry in log[-ENTRIES:]))
+        super().__init__(Content("\n").join(_written(entry) for entry in log[-ENTRIES:]))
 
     def on_mount(self) -> None:
         self.call_after_refresh(self.action_scroll, "end")

@@ -16,8 +16,8 @@ from fswizard.language import _
 from fswizard.model.filesystem import Candidate
 from fswizard.model.layout import CHUNK, LUKS, MD
 from fswizard.model.option import Option
-from fswizard.tui.candidates import conflicts, layout_options, option_text, options_of
-from fswizard.tui.drawing import lines, text
+from fswizard.tui.candidates import option_text, options_of
+from fswizard.tui.drawing import text
 from fswizard.tui.screens.base import Window
 from fswizard.tui.widgets.table import Column, Row, Table
 
@@ -51,9 +51,16 @@ class OptionsScreen(Window[str | None]):
         self._layout = array.layout if array else None
         if across == 1 and not filesystem.pool:
             self._layout = layouts()[LUKS]  # an offer, as long as it isn't ticked
-        self._below = layout_options(self._layout) if self._layout else {}
-        """The layout below the filesystem, or an available one, and its options."""
-        replaced = self._layout.replaces if self._layout else ()
+        self._below: dict[str, Option] = {}
+        """The layout below the filesystem, or an available one, and its options, by their token."""
+        replaced: tuple[str, ...] = ()
+        if layout := self._layout:
+            replaced = layout.replaces
+            self._below[layout.name] = Option(layout.maker, layout.text, source=layout.source)
+            for option in layout.options:
+                for value in option.values[1:]:
+                    name = f"{option.name}={value}"
+                    self._below[name] = Option(option.name, option.text, source=option.source)
         options: dict[str, Option] = {}
         for option in filesystem.options:
             if option.name not in replaced:
@@ -98,7 +105,7 @@ class OptionsScreen(Window[str | None]):
     def _explain(self) -> None:
         option = self._options[self.table.key]
         source = _("Source: {source}", source=option.source) if option.source else ""
-        explained = lines([text((self.table.key, "bold")), option_text(option), text((source, "$muted"))])
+        explained = text((f"{self.table.key}\n", "bold"), option_text(option), (f"\n{source}", "$muted"))
         self.query_one("#meaning", Static).update(explained)
 
     @on(Table.Ticked)
@@ -110,7 +117,12 @@ class OptionsScreen(Window[str | None]):
             self.refuse(f"{state.reason} {state.hint}")
             return
         if token not in self._ticked:
-            excluded = {other for other in self._ticked if conflicts(options[token], options[other])}
+            option = options[token]
+            excluded = set()
+            for other in self._ticked:
+                name = options[other].name
+                if option.name in (name, *options[other].replaces) or name in option.replaces:
+                    excluded.add(other)
             self._ticked = (self._ticked - excluded) | {token}
             self._ticked |= {layout} - {""}  # what is chosen about a volume asks for the volume
         elif token == layout:

@@ -23,7 +23,7 @@ from fswizard.model.result import Result
 from fswizard.report import content, render
 from fswizard.report.subject import OUTCOMES
 from fswizard.tui.choices import toggled
-from fswizard.tui.drawing import Piece, answer_mark, keyed, lines, text
+from fswizard.tui.drawing import Piece, answer_mark, keyed, text
 from fswizard.tui.screens.base import SCROLL, SIDEWAYS, StepScreen
 from fswizard.tui.widgets.chart import Bars
 from fswizard.tui.widgets.table import Column, Facts, Row, Table
@@ -37,7 +37,7 @@ def answer_lines(findings: Findings, why_not: str = "") -> Iterator[tuple[Piece,
     """Symbols and sentences of the answer; `why_not`: why the run cannot be resumed."""
     answer, result = findings.answer, findings.result
     certainty = f", {answer.certainty}" if answer.certainty else ""
-    yield text(answer_mark(answer.sign)).rstrip(), text((answer.verdict, "bold"), (certainty, "$muted"))
+    yield answer_mark(answer.sign), text((answer.verdict, "bold"), (certainty, "$muted"))
     for line in answer.lines:
         warns = answer.warning and line == answer.lines[0]
         yield (WARNING, keyed(line, "$text-warning")) if warns else ("", keyed(line))
@@ -139,7 +139,7 @@ class ResultScreen(StepScreen):
     def watch_adjusting(self) -> None:
         self.set_focus(self.needed if self.adjusting else None)
 
-    @on(Table.Ticked, "#needed")
+    @on(Table.Ticked)
     def _ticked(self, event: Table.Ticked) -> None:
         self.needs = toggled(self.needs, event.key)
         self._rank()
@@ -157,7 +157,7 @@ class ResultScreen(StepScreen):
         commands = self.query_one("#commands", Static)
         self._commands = content.set_up(findings).commands
         commands.display = bool(self._commands)
-        commands.update(lines(text((command, "$text-primary")) for command in self._commands))
+        commands.update(text(("\n".join(self._commands), "$text-primary")))
         self.watch_detailed()
 
     def _cannot_resume(self, error: FswizardError) -> None:
@@ -189,7 +189,10 @@ class ResultScreen(StepScreen):
         return running is not None and running.state.plan.seed == self.result.plan.seed
 
     def action_log(self) -> None:
-        self.wizard.show_log()
+        from fswizard.tui.screens.log import LogScreen
+
+        assert self.wizard.running is not None
+        self.wizard.push_screen(LogScreen(self.wizard.running.state.log))
 
     def action_back(self) -> None:
         if self.adjusting:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
 from typing import TYPE_CHECKING, ClassVar
 
 from textual import getters, on
@@ -22,7 +21,7 @@ from fswizard.model.plan import Plan
 from fswizard.report.plan import image_sentences, plan_commands, plan_facts
 from fswizard.tui.drawing import Piece, filled, keyed
 from fswizard.tui.planning import make_plan
-from fswizard.tui.screens.base import AIRY, SCROLL, StepScreen, TextBox
+from fswizard.tui.screens.base import SCROLL, StepScreen, TextBox
 from fswizard.tui.widgets.table import Facts
 
 if TYPE_CHECKING:
@@ -41,7 +40,7 @@ class SerialBox(TextBox):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "submit", _("erase and start")),
         Binding("enter", "next", _("next disk")),
-        *(replace(binding, action=f"screen.{binding.action}") for binding in SCROLL),
+        *SCROLL,
     ]
     last: reactive[bool] = reactive(True, bindings=True)
     """It asks about the last disk."""
@@ -142,7 +141,7 @@ class ReviewScreen(StepScreen):
             loss = f"{p_('you lose', 'nothing')}. {' '.join(map(_, plan.losses))}"
         colour = "$text-success" if harmless else "$text-error"
         rows: list[tuple[str, Piece]] = [(name, (loss, f"bold {colour}")), (_("Root"), root), *facts]
-        self.facts.show(rows, spaced=self.size.height >= AIRY)
+        self.facts.show(rows)
         around = [("", sentence) for sentence in image_sentences(plan)]
         self.query_one("#commands", Facts).show([*prompted(plan_commands(plan)), *around])
         self.query_one("#exact").display = True

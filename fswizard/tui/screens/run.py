@@ -21,7 +21,7 @@ from fswizard.report.writes import budget_text
 from fswizard.tui.drawing import keyed, text
 from fswizard.tui.monitor import RunMonitor
 from fswizard.tui.screens.base import StepScreen
-from fswizard.tui.screens.log import MARKS
+from fswizard.tui.screens.log import MARKS, LogScreen
 from fswizard.tui.widgets.leaderboard import Leaderboard
 from fswizard.tui.widgets.lines import Lines
 from fswizard.tui.widgets.race import Race, appearances_of
@@ -190,7 +190,7 @@ class RunScreen(StepScreen):
         self.wizard.ask_to_leave()
 
     def action_log(self) -> None:
-        self.wizard.show_log()
+        self.wizard.push_screen(LogScreen(self._run.state.log))
 
     def action_back(self) -> None:
         """Ask whether to stop the run; after it, go back to the review, or to the first step without choices."""

@@ -84,12 +84,8 @@ class SetUpScreen(Window[None]):
     def on_mount(self) -> None:
         self._machine = self.wizard.machine
         self._machine.ask_again()  # the run may have changed what is on them
-        self._stopped = self._machine.watch(partial(self.call_in_app, self._list))
+        self._machine.watch(partial(self.call_in_app, self._list), lambda: not self.is_running)
         self._check()
-
-    def on_unmount(self) -> None:
-        if stopped := getattr(self, "_stopped", None):  # none where the screen goes before it is filled
-            stopped.set()
 
     def _list(self) -> None:
         """List the usable devices of each disk, or the objection; the default is highlighted until the user moves."""
@@ -113,14 +109,15 @@ class SetUpScreen(Window[None]):
         is_proposed = self.table.key == self._proposed
         self.table.show(rows)
         if is_proposed:
-            best = max(self._offers.values(), key=self._suits, default=None)
+            measured = self._plan.target.path
+            best = max(
+                self._offers.values(),
+                key=lambda offer: (offer.refused is None, offer.target.path == measured, offer.target.empty),
+                default=None,
+            )
             self.table.highlight(best.target.path if best else "")
             self._proposed = self.table.key
         self._check()
-
-    def _suits(self, offer: Offer) -> tuple[bool, ...]:
-        """Sort key for the default: the measured device, or else an empty one."""
-        return offer.refused is None, offer.target.path == self._plan.target.path, offer.target.empty
 
     @on(DataTable.RowHighlighted, "#spare")
     def _check(self) -> None:
@@ -216,14 +213,12 @@ class SetUpReview(Window[None]):
         self.query_one("#commands", Facts).show(prompted(f"# {command}" for command in commands))
 
     @on(Input.Submitted, "#serial")
-    def _submitted(self, event: Input.Submitted) -> None:
-        typed = event.value.strip()
-        if typed and self._state == "asks":
-            self._state = "works"
-            self._begin(typed)
-
     @work(group="begin")
-    async def _begin(self, typed: str) -> None:
+    async def _submitted(self, event: Input.Submitted) -> None:
+        typed = event.value.strip()
+        if not typed or self._state != "asks":
+            return
+        self._state = "works"
         try:
             require_confirmed(self._plan.target, typed)
             await self.wizard.authorise()

@@ -10,15 +10,16 @@ from textual import getters, on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical, VerticalScroll
+from textual.content import Content
 from textual.widgets.option_list import Option
 
 from fswizard.errors import UsageError
 from fswizard.language import N_, _, n_, p_
-from fswizard.model.recipe import Recipe, Workload, grouped
-from fswizard.model.units import binary_text, duration_text
-from fswizard.tui.choices import TIME_BUDGETS_S, next_value
-from fswizard.tui.drawing import Piece, keyed, lines, text
-from fswizard.tui.drives import too_large
+from fswizard.model.recipe import Workload, grouped
+from fswizard.model.units import duration_text
+from fswizard.tui.choices import TIME_BUDGETS_S
+from fswizard.tui.drawing import Piece, keyed, text
+from fswizard.tui.drives import image_room, too_large
 from fswizard.tui.screens.base import StepScreen
 from fswizard.tui.widgets.options import Options, heading
 from fswizard.tui.widgets.table import Facts
@@ -71,11 +72,6 @@ class WorkloadsScreen(StepScreen):
         self._show()
         self.recipes.focus()
 
-    @property
-    def recipe(self) -> Recipe:
-        assert self.choices.recipe is not None
-        return self.choices.recipe
-
     @on(Options.OptionHighlighted, "#recipes")
     def _use_highlighted(self) -> None:
         name = self.recipes.key
@@ -102,7 +98,7 @@ class WorkloadsScreen(StepScreen):
             if draft.expected_s > self.choices.budget_s:
                 message = _("That may be too short: more time gives a clearer result")
                 warning = f"\n! {message}"
-            self.say_estimate(len(self.choices.candidates), draft, warning)
+            self.say_estimate(draft, warning)
         self.set_class(bool(self.problem or self.absent), "-problem")
         self._show_limits()
         self._show_recipe()
@@ -111,10 +107,9 @@ class WorkloadsScreen(StepScreen):
     def _too_large(self) -> str:
         """Why there is not enough space for the recipe, in a sentence; empty if there is."""
         choices = self.choices
-        if choices.devices and choices.device_bytes < self.recipe.image_bytes:
-            size, room = binary_text(self.recipe.image_bytes), binary_text(choices.device_bytes)
-            return _("It needs {size}, and there are {room}.", size=size, room=room)
-        return too_large(self.recipe, choices.location) if choices.location else ""
+        if choices.devices:
+            return too_large(self.recipe, choices.device_bytes)
+        return too_large(self.recipe, image_room(self.recipe, choices.location)) if choices.location else ""
 
     def _say_absent(self) -> None:
         from fswizard.session import packages_of
@@ -154,7 +149,7 @@ class WorkloadsScreen(StepScreen):
         self.details.border_title = text(_(self.recipe.title))
         pairs: list[tuple[Piece, Piece]] = [
             (p_("purpose", "For"), _(self.recipe.why)),
-            (_("Tests"), lines(tests)),
+            (_("Tests"), Content("\n").join(tests)),
             (p_("source", "From"), _(self.recipe.source)),
         ]
         self.query_one("#about", Facts).show(pairs)
@@ -171,7 +166,9 @@ class WorkloadsScreen(StepScreen):
 
     def action_time(self, direction: int) -> None:
         """Increase or decrease the time limit."""
-        self.wizard.choose(time_limit_s=next_value(TIME_BUDGETS_S, self.choices.budget_s, direction))
+        now_s = self.choices.budget_s
+        others = [seconds for seconds in TIME_BUDGETS_S if (seconds - now_s) * direction > 0]
+        self.wizard.choose(time_limit_s=min(others, key=lambda seconds: abs(seconds - now_s), default=now_s))
         self._show()
 
     def action_age(self) -> None:

@@ -19,13 +19,14 @@ class StepBar(Static, can_focus=False):
 
     def __init__(self, steps: Sequence[WizardStep], current: WizardStep) -> None:
         super().__init__()
+        self._steps = steps
         self._current = steps.index(current)
-        self._titles = [_(step.title) for step in steps]
 
     def render(self) -> Content:
         """As much as fits: the program's name with all steps, all steps, or the current step."""
         current, titles = self._current, []
-        for number, title in enumerate(self._titles):
+        for number, step in enumerate(self._steps):
+            title = _(step.title)
             if number == current:
                 titles.append(text(("● ", "bold $text-primary"), (title, "bold")))
             elif number < current:

@@ -9,7 +9,7 @@ from rich.cells import cell_len
 from textual.content import Content
 
 from fswizard.report.blocks import Bar, Chart
-from fswizard.tui.drawing import filesystem_ink, ink, signed, text
+from fswizard.tui.drawing import ink, signed, text
 from fswizard.tui.widgets.lines import Lines, fitted
 
 SHORTEST, LONGEST = 6, 48
@@ -60,7 +60,7 @@ def _bar(bar: Bar, length: int, figure: int) -> Content:
     """A bar with its figure and remark, hatched unless its difference is proven."""
     cells = max(1, round(bar.length * length))
     block = "░" if bar.verdict == "open" else "▆"
-    drawn = text((block * cells, filesystem_ink(bar.kind))).pad_right(length - cells)
+    drawn = text((block * cells, f"$fs-{bar.kind}")).pad_right(length - cells)
     median = text(bar.figure).pad_left(figure - cell_len(bar.figure))
     return GAP.join([drawn, median, text((bar.remark, ink(bar.verdict)))])
 

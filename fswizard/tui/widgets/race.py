@@ -14,7 +14,7 @@ from fswizard.model.race import Lane, Trial
 from fswizard.model.run_state import RunState
 from fswizard.model.units import figure_text
 from fswizard.report.colours import key_of
-from fswizard.tui.drawing import Piece, filesystem_ink, text
+from fswizard.tui.drawing import Piece, text
 from fswizard.tui.widgets.braille import LINES, area
 from fswizard.tui.widgets.lines import Lines, fitted
 
@@ -39,7 +39,7 @@ def appearances_of(plan: Plan) -> Mapping[str, Appearance]:
     """By name of the candidate."""
     appearances: dict[str, Appearance] = {}
     for candidate in plan.candidates:
-        ink = filesystem_ink(key_of(candidate.filesystem.name))
+        ink = f"$fs-{key_of(candidate.filesystem.name)}"
         appearances[candidate.name] = Appearance(ink, sum(appearance.ink == ink for appearance in appearances.values()))
     return appearances
 

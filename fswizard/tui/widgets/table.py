@@ -73,14 +73,9 @@ class Table(DataTable[Text], inherit_bindings=False):
     class Ticked(Message):
         """Space was pressed on a row with a box, or the box was clicked."""
 
-        def __init__(self, table: Table, key: str) -> None:
+        def __init__(self, key: str) -> None:
             super().__init__()
-            self.table = table
             self.key = key
-
-        @property
-        def control(self) -> Table:
-            return self.table
 
     def __init__(self, *columns: Column, ticks: bool = False, **arguments: Any) -> None:
         super().__init__(cursor_type="row", cell_padding=1, **arguments)
@@ -116,7 +111,7 @@ class Table(DataTable[Text], inherit_bindings=False):
 
     def action_tick(self) -> None:
         if self._displayed_rows[self.cursor_row].ticked is not None:
-            self.post_message(self.Ticked(self, self.key))
+            self.post_message(self.Ticked(self.key))
 
     def on_data_table_row_selected(self, event: DataTable.RowSelected) -> None:
         """Handle a click on the highlighted row."""
@@ -185,16 +180,14 @@ class Facts(Static):
         super().__init__(markup=False, **arguments)
         self.pairs: tuple[tuple[Piece, Piece], ...] = ()
 
-    def show(self, pairs: Iterable[tuple[Piece, Piece]], *, spaced: bool = False) -> None:
-        """Replace the pairs; `spaced` leaves an empty line between them."""
+    def show(self, pairs: Iterable[tuple[Piece, Piece]]) -> None:
+        """Replace the pairs."""
         self.pairs = tuple(pairs)
         labelled = any(isinstance(name, str) and name for name, _ in self.pairs)
         grid = rich_table.Table.grid(padding=(0, 2 if labelled else 1, 0, 0))
         grid.add_column(no_wrap=True)
         grid.add_column(ratio=1, overflow="fold")
-        for number, (name, message) in enumerate(self.pairs):
-            if spaced and number:
-                grid.add_row()
+        for name, message in self.pairs:
             label = (name, "bold $muted") if isinstance(name, str) else name
             grid.add_row(as_rich(self, label), as_rich(self, message))
         self.update(grid)
