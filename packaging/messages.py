@@ -98,7 +98,7 @@ def in_metrics() -> Iterator[Found]:
 def in_recordings() -> Iterator[Found]:
     """What recipes and workloads of the demo's recordings were called."""
     for story in stories().values():
-        recipe = story.plan.recipe
+        recipe = story.events[0].plan.recipe
         for text in (recipe.title, recipe.why, *(workload.title for workload in recipe.workloads)):
             yield text, None, ("fswizard/demo/stories.toml", 1)
 

@@ -12,10 +12,11 @@ from textual.widgets import Input
 
 from fswizard.drives.devices import find_device
 from fswizard.model.plan import Plan
+from fswizard.session import FollowedRun
 from fswizard.tui.app import FswizardApp
 from fswizard.tui.choices import WizardChoices
 from fswizard.tui.machine import MachineCache
-from fswizard.tui.monitor import Run, start_run
+from fswizard.tui.monitor import start_run
 from tests.loop.devices import Bench, digest, run, signatures
 from tests.loop.runs import WRITES
 from tests.loop.test_device_target import DISK_BYTES
@@ -27,7 +28,7 @@ SIZE = (180, 40)
 QUICK = replace(WRITES, name="quick", title="Quick")
 
 
-def one_round(plan: Plan, path: Path | None) -> Run:
+def one_round(plan: Plan, path: Path | None) -> FollowedRun:
     """No time limit decides how much is measured."""
     return start_run(replace(plan, minimum_rounds=1, maximum_rounds=1), path)
 

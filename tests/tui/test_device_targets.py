@@ -108,13 +108,6 @@ async def test_enter_takes_nothing_until_it_is_known_whether_a_disk_is_empty(mon
         assert wizard(pilot).choices.devices == (NEW.stable_name,)
 
 
-async def test_a_disk_on_which_nothing_is_mounted_takes_no_image_and_says_why_also_on_a_low_terminal() -> None:
-    async with on_new_disk(size=(60, 15)) as pilot:
-        await to_the_targets(pilot, IMAGE)
-        await shows(pilot, "✗ There is no mounted filesystem on sde", "enter")
-        await at_step(pilot, "drive")
-
-
 async def test_enter_alone_never_erases_anything() -> None:
     machine = FakeMachine(drives=(NEW, SSD))
     async with at("review", machine, **ON_NEW) as pilot:

@@ -93,9 +93,8 @@ class PurposeScreen(StepScreen):
         from fswizard.disks import journal
         from fswizard.drives import inventory
 
-        self._runs: dict[str, Sequence[Any]] = dict.fromkeys(EARLIER, ())
-        """Unfinished runs by the kind of row, as far as known."""
-        self._drives: Sequence[Drive] = self.wizard.machine.drives
+        self._found: dict[str, Sequence[Any]] = dict.fromkeys((*EARLIER, "disks"), ())
+        """Unfinished runs by the kind of row, and disks, as far as known."""
         self._moved = self.choices.recipe is not None
         """The highlight is where the user wants it."""
         self.mount(Static(text((WORDMARK, "bold $text-primary")), id="wordmark"), before="#heading")
@@ -108,25 +107,20 @@ class PurposeScreen(StepScreen):
             ("ongoing", session.ongoing),
             ("left", journal.leftovers),
             ("resume", session.resumable),
+            ("disks", inventory),
         ):
             self.ask(question, partial(self._add, kind), group=kind, exit_on_error=False)
-        if not self._moved and not self._drives:
-            self.ask(inventory, self._know, group="disks", exit_on_error=False)
 
     def on_key(self) -> None:
         self._moved = True
 
-    def _know(self, drives: Sequence[Drive]) -> None:
-        self._drives = drives
-        self._propose()
-
     def _propose(self) -> None:
         """Highlight the most likely row, unless the user has moved the highlight."""
         if not self._moved:
-            self.purposes.highlight("ongoing-0" if self._runs["ongoing"] else proposed(self._drives))
+            self.purposes.highlight("ongoing-0" if self._found["ongoing"] else proposed(self._found["disks"]))
 
     def _add(self, kind: str, items: Sequence[Any]) -> None:
-        self._runs[kind] = items
+        self._found[kind] = items
         self._fill()
         self._propose()
 
@@ -138,7 +132,7 @@ class PurposeScreen(StepScreen):
         self.purposes.show([*options, *self._earlier("left"), *self._earlier("resume")])
 
     def _earlier(self, kind: str) -> list[Option]:
-        options = [Option(_run_text(kind, item), id=f"{kind}-{n}") for n, item in enumerate(self._runs[kind])]
+        options = [Option(_run_text(kind, item), id=f"{kind}-{n}") for n, item in enumerate(self._found[kind])]
         return [heading(_(EARLIER[kind][0])), *options] if options else []
 
     @on(Options.OptionHighlighted, "#purposes")
@@ -159,7 +153,7 @@ class PurposeScreen(StepScreen):
             self.wizard.go_on()
             return
         kind, __, number = key.partition("-")
-        item = self._runs[kind][int(number)]
+        item = self._found[kind][int(number)]
         if kind == "ongoing":
             self.ask(lambda: FollowedRun(item.path), self.wizard.show_run)
         elif kind == "left":
@@ -171,7 +165,7 @@ class PurposeScreen(StepScreen):
         from fswizard.disks.journal import clean
 
         def done(not_found: tuple[str, ...]) -> None:
-            self._add("left", [item for item in self._runs["left"] if item is not leftover])
+            self._add("left", [item for item in self._found["left"] if item is not leftover])
             self.say(("✓ ", "bold $text-success"), " ".join((_("Cleaned up."), *map(_, not_found))))
 
         self.ask(lambda: clean(leftover), done)
