@@ -59,19 +59,13 @@ def test_an_answer_fills_in_what_the_kernel_does_not_know_and_a_sleeping_disk_is
     assert (known.health, known.temperature_c, known.power_on_hours) == ("good", 34, 1234)
     assert (known.smr.kind, known.pending) == ("drive-managed", "")
     assert {"smartctl-family", "model-table"} <= {piece.code for piece in known.smr.evidence}
+    assert "--log farm" in calls(programs)[-1], "as Seagate's disks have one"
     answering(programs, saying("Device is in STANDBY mode, exit(2)"), code=2)
     asleep = details(disk())
     assert "asleep" in asleep.pending
     assert "--nocheck standby" in calls(programs)[-1]
     details(disk(), wake=True)
     assert "--nocheck" not in calls(programs)[-1]
-
-
-def test_the_farm_log_of_a_seagate_is_asked_for(programs: Path) -> None:
-    farm = {"seagate_farm_log": {"page_1_drive_information": {"drive_recording_type": "SMR"}}}
-    answering(programs, {**ANSWER, **farm})
-    assert details(disk()).smr.confidence == "certain"
-    assert "--log farm" in calls(programs)[-1]
 
 
 def test_nonsense_is_no_answer(programs: Path) -> None:

@@ -94,12 +94,14 @@ COMMANDS = [block.splitlines() for block in (RECORDED / "commands.txt").read_tex
 
 @pytest.mark.parametrize("block", COMMANDS, ids=lambda block: block[0])
 def test_a_candidate_is_made_by_the_recorded_commands(block: list[str]) -> None:
-    """In a run, on as many disks, and those that are offered for copying."""
+    """In a run, on as many disks of 100 bytes, and those that are offered for copying."""
     name, disks = block[0].split(" on ")
     candidate = parse_candidate(name).on(len(disks))
     planned = [f"run: {shlex.join(command.argv)}" for command in exact_commands.making(candidate, tuple(disks))]
     copied = [f"copy: {shlex.join(command)}" for command in making(candidate)]
-    assert block[1:] == [*planned, *copied]
+    array = candidate.array
+    room = [f"room: {array.layout.usable_bytes(len(disks), 100)}, {array.survives} may fail"] if array else []
+    assert block[1:] == [*room, *planned, *copied]
     assert not {"--assume-clean", "--run"} & {*" ".join(copied).split()}
     assert from_json(Candidate, to_json(candidate)) == candidate
 
@@ -170,20 +172,6 @@ def test_a_layout_has_a_source_its_commands_and_redundancy() -> None:
     for layout in layouts().values():
         assert layout.source and layout.name in recorded
         assert layout.alone or layout.survives(layout.minimum_members) >= 1, "what one failed disk takes is left out"
-
-
-@pytest.mark.parametrize(
-    ("name", "members", "usable", "survives"),
-    [
-        ("md:raid1", 3, 100, 2), ("md:raid6", 6, 400, 2), ("md:raid10", 4, 200, 1), ("zfs:mirror", 6, 300, 1),
-        ("btrfs:raid1", 3, 150, 1),
-    ],
-)  # fmt: skip
-def test_room_and_redundancy_follow_from_the_number_of_disks(
-    name: str, members: int, usable: int, survives: int
-) -> None:
-    layout = layouts()[name]
-    assert (layout.usable_bytes(members, 100), layout.survives(members)) == (usable, survives)
 
 
 @pytest.mark.parametrize(

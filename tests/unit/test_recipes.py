@@ -144,9 +144,8 @@ def test_a_file_is_named_by_its_path_and_not_parsed_where_it_is_too_large(tmp_pa
     path.write_bytes(b"\xff" * 10_000_000)
     with pytest.raises(UsageError, match="over 1 MB"):
         recipes.load(path)
-    for missing in ("/nowhere/x.toml", "/etc/", "x\0.toml"):
-        with pytest.raises(UsageError):
-            recipes.find(missing)
+    with pytest.raises(UsageError):
+        recipes.find("/nowhere/x.toml")
 
 
 @pytest.fixture

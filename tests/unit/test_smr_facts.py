@@ -13,7 +13,6 @@ from fswizard.drives import persistent_cache_bytes
 from fswizard.drives.models import (
     ModelRow,
     ModelTable,
-    names_a_hard_disk,
     shipped_table,
 )
 from fswizard.drives.smr import SmrFacts, judge_smr
@@ -54,6 +53,10 @@ ACS_2 = {"standard": "ACS-2 (minor revision not indicated)"}
         ({}, NOTHING, "unknown, weak"),
         # marks of the time are those of the disk itself
         ({**OLD, "model": "ASMT109x- Safe"}, NOTHING, "unknown, weak"),
+        ({**OLD, "model": "WD Elements 25A2"}, NOTHING, "unknown, weak"),
+        ({**OLD, "model": "LOGICAL VOLUME"}, NOTHING, "unknown, weak"),
+        ({**OLD, "model": "MM1000GBKAL"}, NOTHING, "cmr, strong"),
+        ({**OLD, "model": "SAMSUNG HD204UI"}, NOTHING, "cmr, strong"),
         ({**OLD, "volume": True}, NOTHING, "unknown, weak"),
         ({**OLD, "medium": "solid-state", "model": "ST120FN0021"}, NOTHING, "not-a-hard-disk, certain"),
         (LATER, NOTHING, "unknown, weak"),
@@ -143,18 +146,6 @@ WELL_KNOWN = {
 )
 def test_well_known_models_their_twins_and_names_as_bridges_links_and_sellers_write_them(model: str, kind: str) -> None:
     assert judge_smr(SmrFacts("name", model=model)).kind == kind
-
-
-@pytest.mark.parametrize(
-    ("models", "makers"),
-    [
-        ("ST1000DM010-2EP102; WDC WD10EZEX-08WN4A0; HGST HMS5C4040ALE640; SAMSUNG HD204UI; MM1000GBKAL", True),
-        ("ASMT109x- Safe; WD Elements 25A2; Generic-; LOGICAL VOLUME; WDC WDS500G2B0A SSD; ", False),
-    ],
-)
-def test_makers_names_are_told_from_what_bridges_and_controllers_answer(models: str, makers: bool) -> None:
-    for model in models.split("; "):
-        assert names_a_hard_disk(model) == makers, model
 
 
 def test_the_cache_is_known_or_assumed() -> None:

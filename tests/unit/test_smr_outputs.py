@@ -146,18 +146,6 @@ def test_each_key_of_the_json_counts(more: dict[str, object], kind: str) -> None
     assert judged(json.dumps({**BASE, **more}).encode()) == kind
 
 
-@pytest.mark.parametrize(
-    "names",
-    [
-        {"scsi_model_name": "SEAGATE ST4000"},
-        {"scsi_vendor": "SEAGATE", "scsi_product": "ST4000"},
-        {"vendor": "SEAGATE", "product": "ST4000"},
-    ],
-)
-def test_the_names_of_scsi_disks_in_every_version(names: dict[str, str]) -> None:
-    assert facts_in(json.dumps({"smartctl": {}, **names}).encode()).model == "SEAGATE ST4000"
-
-
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(max_size=20),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=10), inner, max_size=4),
