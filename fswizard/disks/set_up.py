@@ -169,7 +169,7 @@ def require_only_root(path: str) -> None:
 
 
 def _require_free(point: str) -> None:
-    """Raise Refused if the mount point exists, or if fstab lists it or something below it."""
+    """Raise Refused if the mount point exists or is in use, or if fstab lists it or something below it."""
     require_only_root(FSTAB)
     require_only_root(os.path.dirname(point))
     for line in HERE.lines(FSTAB):
@@ -179,7 +179,8 @@ def _require_free(point: str) -> None:
             if f"{path}/".startswith(f"{point}/"):
                 text = _("{path} is in {fstab} already.", path=safe(path), fstab=FSTAB)
                 raise Refused(text, _(OTHER_MOUNT_POINT))
-    if os.path.lexists(point):
+    mounted = [mount.path for mount in mounts.current()]  # what a dead program has mounted seems not to exist
+    if point in mounted or os.path.lexists(point):
         raise Refused(_("{point} exists already.", point=point), _(OTHER_MOUNT_POINT))
 
 

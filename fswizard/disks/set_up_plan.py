@@ -120,8 +120,9 @@ listed=$({shlex.join(LISTING)} "$disk")
 holds=$(blkid -p -s TYPE -o value "$disk" || :)
 [ "$holds" = "$content" ] || stop "$chosen holds something else than was shown: ${{holds:-nothing}}"
 [ ! -L {FSTAB} ] || stop "{FSTAB} is a link: another program writes it"
-awk -v point="$point" '$2 == point {{ taken = 1 }} END {{ exit taken }}' {FSTAB} || stop "{FSTAB} has $point already"
-[ ! -e "$point" ] || stop "$point exists already"
+awk -v point="$point" '$2 == point {{ taken = 1 }} END {{ exit taken }}' {FSTAB} /proc/mounts ||
+    stop "$point is mounted or in {FSTAB} already"
+[ ! -e "$point" ] && [ ! -L "$point" ] || stop "$point exists already"
 umask 022
 stamp=$(date +%Y%m%d-%H%M%S)
 exec 9< "$disk"

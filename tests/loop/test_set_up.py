@@ -138,6 +138,7 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     "in fstab": ({"mount_point": "/mnt/listed"}, "/mnt/listed is in /etc/fstab"),
     "above one in fstab": ({"mount_point": "/mnt/outer"}, "/mnt/outer/in\\x1b[31mner is in /etc/fstab"),
     "mounted": ({"mount_point": "/mnt/mounted"}, "/mnt/mounted exists"),
+    "mounted by a dead program": ({"mount_point": "/mnt/dead"}, "/mnt/dead exists"),
     "a link": ({"mount_point": "/mnt/link"}, "/mnt/link exists"),
     "an expected label": ({"mount_point": "/mnt/backup"}, "taken by /etc/fstab"),
     "an escape": ({"mount_point": "/mnt/\x1b[2J"}, "mount point"),
@@ -150,6 +151,13 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
 }
 
 
+DEAD_MOUNT = """
+import ctypes, os
+fuse = os.open("/dev/fuse", os.O_RDWR)
+options = f"fd={fuse},rootmode=40000,user_id=0,group_id=0".encode()
+assert ctypes.CDLL(None).mount(b"none", b"/mnt/dead", b"fuse", 0, options) == 0
+"""
+"""Ends right after it mounted: nobody can ask what is there (ENOTCONN)."""
 SEVERAL = """
 for order in json.load(sys.stdin):
     try:
@@ -162,7 +170,8 @@ for order in json.load(sys.stdin):
 
 def test_what_does_not_fit_is_refused_and_nothing_is_written(bench: Bench, disk: Case) -> None:
     """One machine for all of them, as making it takes a while."""
-    made = "cd /mnt && mkdir mounted && ln -s nowhere link && mount -t tmpfs none mounted"
+    made = "cd /mnt && mkdir mounted dead && ln -s nowhere link && mount -t tmpfs none mounted"
+    made += f" && {shlex.join([sys.executable, '-c', DEAD_MOUNT])}"
     fstab = f"{FSTAB}\nnone  /mnt/outer/in\x1b[31mner  tmpfs  noauto  0  0\nnone /mnt/listed tmpfs noauto\n"
     machine = private_machine(bench, fstab, made)
     run("mkfs.ext4", "-q", "-L", "archive", disk.path)
@@ -301,7 +310,8 @@ def test_the_script_does_the_same_and_knows_the_disk_again(bench: Bench, disk: C
     for right, wrong, reason in (
         (f"chosen={disk.path}", f"chosen={other}", "another disk"),
         ("content=''", "content=xfs", "holds something else than was shown: nothing"),
-        (f"point={POINT}", "point=/srv/backup", "has /srv/backup already"),
+        (f"point={POINT}", "point=/srv/backup", "/srv/backup is mounted or in /etc/fstab"),
+        (f"point={POINT}", "point=/mnt", "/mnt is mounted or in /etc/fstab"),
         (f"chosen={disk.path}", "chosen=/dev/nothing", "is not there"),
     ):
         path.write_text(words.replace(right, wrong))
