@@ -12,12 +12,11 @@ from rich.cells import cell_len
 from fswizard import recipes
 from fswizard.cli.command import Command
 from fswizard.cli.output import deliver, wrapped
-from fswizard.language import _, number
+from fswizard.language import _
 from fswizard.model.recipe import Recipe, grouped
 from fswizard.model.text import safe
 from fswizard.model.units import binary_text, duration_text, size_text
 from fswizard.recipes import tree_profile
-from fswizard.report.text import pad
 
 
 class Recipes(Command):
@@ -61,9 +60,5 @@ def _paragraph(recipe: Recipe) -> str:
         image=binary_text(recipe.image_bytes), limit=duration_text(recipe.minutes * 60),
     )  # fmt: skip
     lines = [f"{recipe.name}: {_(recipe.title)}", *wrapped(_(recipe.why)), *wrapped(costs)]
-    lines += ["  " + _("Tests, named as `report --what-if` takes them:")]
-    titles = [_(workload.title) for workload in recipe.workloads]
-    for workload, title in zip(recipe.workloads, titles, strict=True):
-        weight = _("weight {weight}", weight=number(f"{workload.weight:g}"))
-        lines.append(f"    {workload.name:<18} {pad(title, 46)} {weight}")
+    lines += [f"    {workload.name:<18} {_(workload.title)}" for workload in recipe.workloads]
     return "\n".join(lines)
