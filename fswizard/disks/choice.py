@@ -82,10 +82,8 @@ def parse_target(text: str) -> TargetChoice:
     raise UsageError(_("'{text}' isn't a valid target.", text=text), how_to_write)
 
 
-def plan_target(
-    chosen: TargetChoice, recipe: Recipe, drive: Drive | None
-) -> tuple[Target, tuple[str, ...], Drive | None]:
-    """Return the target, the losses as sentences, and the drive if this had to query it.
+def plan_target(chosen: TargetChoice, recipe: Recipe, drive: Drive | None) -> tuple[Target, tuple[str, ...]]:
+    """Return the target, and the losses as sentences.
 
     `drive` is the one for an image without a directory. Raises UsageError if the target is impossible, and Refused if
     data could be lost.
@@ -97,7 +95,7 @@ def plan_target(
         return _plan_devices((chosen.path, *chosen.others), chosen.serial, recipe)
     if chosen.kind == "directory":
         _refuse_filling(recipe)
-        return Target("directory", ""), (), None
+        return Target("directory", ""), ()
     directory = locations.checked_directory(chosen.path) if chosen.path else locations.default_directory(drive)
     size_bytes = chosen.size_bytes or recipe.image_bytes
     if size_bytes < recipe.image_bytes:
@@ -110,20 +108,17 @@ def plan_target(
             _("It needs {image} or more.", image=binary_size_text(recipe.image_bytes)),
         )
     filesystem = locations.require_space(directory, size_bytes, scratch_bytes_needed)
-    return Target("image", directory, size_bytes - size_bytes % IMAGE_UNIT_BYTES, filesystem), (), None
+    return Target("image", directory, size_bytes - size_bytes % IMAGE_UNIT_BYTES, filesystem), ()
 
 
-def _plan_devices(
-    paths: Sequence[str], typed: str | None, recipe: Recipe
-) -> tuple[Target, tuple[str, ...], Drive | None]:
+def _plan_devices(paths: Sequence[str], typed: str | None, recipe: Recipe) -> tuple[Target, tuple[str, ...]]:
     """Plan devices as `plan_target` does, after querying each disk. Raises Refused if one must not be erased.
 
     `typed` is the comma-separated confirmation. Without it the plan can be shown, but `require_confirmation` prevents
     its execution.
     """
     devices = [find_device(path) for path in paths]
-    drives = [details(target.drive) for target in devices]
-    targets = list(map(_with_health, devices, drives))
+    targets = [_with_health(target, details(target.drive)) for target in devices]
     _require_separate_disks(targets)
     members = []
     for target in targets:
@@ -132,7 +127,7 @@ def _plan_devices(
         members.append(member_of(target))
     if typed is not None:
         members = _confirmed(members, targets, typed)
-    return Target.of("device", members), _losses(targets), _as_one(drives)
+    return Target.of("device", members), _losses(targets)
 
 
 def member_of(target: DeviceTarget, typed: str = "") -> Member:
@@ -211,10 +206,8 @@ def drive_under(target: Target, otherwise: str = "", *, asking: bool = False) ->
     """
     located = map(drive_of, dict.fromkeys(member.path or otherwise for member in target.members))
     drives = list({drive.name: drive for drive in located if drive is not None}.values())
-    return _as_one([details(drive, timeout_s=DISK_ANSWERS_S) for drive in drives] if asking else drives)
-
-
-def _as_one(drives: Sequence[Drive]) -> Drive | None:
+    if asking:
+        drives = [details(drive, timeout_s=DISK_ANSWERS_S) for drive in drives]
     return composed(drives) if len(drives) > 1 else next(iter(drives), None)
 
 

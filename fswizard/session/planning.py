@@ -74,12 +74,11 @@ def make_plan(choices: Choices) -> Plan:
     if not recipe.workloads:
         raise UsageError(_("Every test has weight 0."), _("Give at least one a weight above 0."))
     check_limits(choices.rounds, choices.memory_limit_bytes)
-    target, losses, drive = plan_target(choices.target, recipe, choices.drive)
+    target, losses = plan_target(choices.target, recipe, choices.drive)
     candidates, left_out = _candidates(choices, target, recipe)
     if choices.aged:
         candidates = all_aged(candidates)
-    if choices.drive and not target.others:
-        drive = choices.drive
+    drive = None if target.others else choices.drive
     time_limit_s, memory_bytes = choices.time_limit_s, choices.memory_limit_bytes
     if time_limit_s is None:
         time_limit_s = recipe.minutes * 60 * (AGED_TIMES if any(each.aged for each in candidates) else 1)

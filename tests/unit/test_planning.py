@@ -162,7 +162,7 @@ def test_over_several_disks_the_recipe_names_others_or_every_layout_is_compared(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     def names(number: int, **recipe: Any) -> list[str]:
-        planned = (disks(number), (), None)
+        planned = (disks(number), ())
         monkeypatch.setattr("fswizard.session.planning.plan_target", lambda chosen, recipe, drive: planned)
         made = make_plan(Choices(replace(RECIPE, **recipe), target=TargetChoice("device", "/dev/0")))
         return [candidate.name for candidate in made.candidates]
