@@ -231,7 +231,7 @@ def _with_health(target: DeviceTarget, drive: Drive) -> DeviceTarget:
 
 def refusal(target: DeviceTarget, minimum_bytes: int) -> Refused | None:
     """All reasons against erasing a device, as one error; None if there is none."""
-    against = refusals(target, minimum_bytes=minimum_bytes)
+    against = refusals(target, minimum_bytes)
     return Refused(joined([refusal.text for refusal in against]), against[0].hint) if against else None
 
 

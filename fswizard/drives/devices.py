@@ -141,11 +141,10 @@ def _contents(target: DeviceTarget) -> Iterator[str]:
             yield _("{device}: its partition table ({kind})", device=name, kind=safe(inside.table))
 
 
-def refusals(target: DeviceTarget, typed: str | None = None, *, minimum_bytes: int = 0) -> tuple[Finding, ...]:
+def refusals(target: DeviceTarget, minimum_bytes: int = 0) -> tuple[Finding, ...]:
     """Reasons against formatting `target`, the most important first, in the reader's language.
 
-    The run checks again, as root, before it writes. `typed` confirms the loss, such as the serial number; None
-    before the user has typed it.
+    The run checks again, as root, before it writes.
     """
     # Programs such as smartctl and blkid have it open only briefly.
     deadline = clock.monotonic() + _ASKING_S
@@ -159,5 +158,5 @@ def refusals(target: DeviceTarget, typed: str | None = None, *, minimum_bytes: i
     facts = replace(target.facts, uses=uses)
     return tuple(
         replace(each, text=_("{finding}.", finding=_(safe(each.text))), hint=_(safe(each.hint)))
-        for each in may_erase.findings(facts, minimum_bytes, typed)
+        for each in may_erase.findings(facts, minimum_bytes)
     )

@@ -10,13 +10,13 @@ import pytest
 
 from fswizard.disks import choice
 from fswizard.drives import may_erase
-from fswizard.drives.devices import find_device, losses, refusals
+from fswizard.drives.devices import find_device, losses
 from fswizard.errors import Refused
 from fswizard.model.plan import Target
 from fswizard.system.block_device import Tree
 from tests.builders import make_plan
 from tests.recorded import machines
-from tests.unit.test_may_erase import PART, SERIAL, attach, found, stage
+from tests.unit.test_may_erase import PART, SERIAL, attach, stage
 
 DOCK = {"sdb": "usb-WDC_WD40_EFAX-68JH4N1_152D00539000-0:0", "sdc": "usb-ST8000DM_004-2CX188_152D00539000-0:1"}
 STICK = "usb-Generic_Flash_Disk_0123456789ABCDEF-0:0"
@@ -28,8 +28,8 @@ def identifiers(machine: Tree, name: str) -> dict[str, str]:
 
 
 def against(machine: Tree, name: str, typed: str | None = None) -> list[str]:
-    """Cases of what the plan, and root, say about how the device is confirmed."""
-    found = refusals(find_device(f"/dev/{name}", machine), typed)
+    """Cases of what the plan, and with what was typed root, say about how the device is confirmed."""
+    found = may_erase.findings(find_device(f"/dev/{name}", machine).facts, typed=typed)
     return [it.case for it in found if it.code in ("no-serial", "wrong-serial")]
 
 
@@ -96,7 +96,7 @@ def test_a_partition_is_confirmed_by_numbers_of_its_disk_or_names_of_its_own(
     assert not against(machine, "sdb1", typed)
 
     for wrong in (f"{typed}1", "", " ", f"ata-ST8000_{SERIAL}"):
-        assert list(found(machine, typed=wrong)) == against(machine, "sdb1", wrong) == ["wrong-serial"]
+        assert against(machine, "sdb1", wrong) == ["wrong-serial"]
 
 
 @pytest.mark.parametrize(
