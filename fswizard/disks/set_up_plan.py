@@ -122,7 +122,7 @@ holds=$(blkid -p -s TYPE -o value "$disk" || :)
 [ ! -L {FSTAB} ] || stop "{FSTAB} is a link: another program writes it"
 awk -v point="$point" '$2 == point {{ taken = 1 }} END {{ exit taken }}' {FSTAB} /proc/mounts ||
     stop "$point is mounted or in {FSTAB} already"
-[ ! -e "$point" ] && [ ! -L "$point" ] || stop "$point exists already"
+if [ -e "$point" ] || [ -L "$point" ]; then stop "$point exists already"; fi
 umask 022
 stamp=$(date +%Y%m%d-%H%M%S)
 exec 9< "$disk"
