@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import atexit
 import json
 import os
+import shutil
 import stat
 import sys
 import tempfile
@@ -63,13 +65,9 @@ _UNKNOWN_BRIDGE = {"smartctl": {"version": [7, 3], "messages": [{"string": "Unkn
 @cache
 def desktop() -> Tree:
     """Laid out once for all tests of a process."""
-    folder = tempfile.TemporaryDirectory(prefix="fswizard-desktop-")
-    _KEPT.append(folder)
-    return machine("desktop", Path(folder.name))
-
-
-_KEPT: list[tempfile.TemporaryDirectory[str]] = []
-"""Removed when the program ends."""
+    folder = tempfile.mkdtemp(prefix="fswizard-desktop-")
+    atexit.register(shutil.rmtree, folder)
+    return machine("desktop", Path(folder))
 
 
 class _Host(ModelHost):
@@ -144,21 +142,19 @@ def mounted(name: str, directory: str) -> Iterator[None]:
 @contextmanager
 def twin(name: str) -> Iterator[None]:
     """Attach a disk with the serial number of another one, and another name in /dev/disk/by-id."""
-    root = desktop().root
-    record = root / f"run/udev/data/b{desktop().text(f'/sys/class/block/{name}/dev')}"
-    serial = next(line for line in record.read_text("utf-8").splitlines() if line.startswith("E:ID_SERIAL_SHORT="))
-    files = {"sys/block/sdz/size": "2048", "sys/class/block/sdz/size": "2048", "sys/class/block/sdz/dev": "65:144",
-             "run/udev/data/b65:144": f"S:disk/by-id/usb-Other\n{serial}"}  # fmt: skip
-    for path, words in files.items():
-        (root / path).parent.mkdir(exist_ok=True)
-        (root / path).write_text(words, "utf-8")
+    root, serial = desktop().root, desktop().properties(name)["ID_SERIAL_SHORT"]
+    record, block, listed = root / "run/udev/data/b65:144", root / "sys/block/sdz", root / "sys/class/block/sdz"
+    record.write_text(f"S:disk/by-id/usb-Other\nE:ID_SERIAL_SHORT={serial}")
+    block.mkdir()
+    (block / "size").write_text("2048")
+    (block / "dev").write_text("65:144")
+    listed.symlink_to(block)
     try:
         yield
     finally:
-        for path in files:
-            (root / path).unlink()
-        for path in ("sys/block/sdz", "sys/class/block/sdz"):
-            (root / path).rmdir()
+        listed.unlink()
+        shutil.rmtree(block)
+        record.unlink()
 
 
 def _mount(path: str) -> Mount:

@@ -26,6 +26,8 @@ class FailingDisk:
     inject: Path
     file: Path
     """Which is the disk."""
+    directory: Path = Path()
+    """Where it is mounted, if it is."""
 
     def fail(self) -> None:
         """From here on every request of the kind chosen fails with EIO, and nothing is known by heart."""
@@ -43,21 +45,13 @@ class FailingDisk:
         self.server.send_signal(signal.SIGSTOP)
 
 
-@dataclass
-class FailingHost(FailingDisk):
-    """A mounted filesystem on one."""
-
-    directory: Path
-
-
 @contextmanager
-def failing_disk(directory: Path, *settings: str, size: str = "96M") -> Iterator[FailingDisk]:
-    """`settings` are nbdkit's, such as `error-pwrite-rate=100%`; INJECT stands for the file that switches them on."""
+def failing_disk(directory: Path, requests: str = "pwrite", size: str = "96M") -> Iterator[FailingDisk]:
+    """`requests` that can be made to fail: pread or pwrite."""
     inject, socket = directory / "inject", directory / "socket"
-    given = [setting.replace("INJECT", str(inject)) for setting in settings]
-    filters = [setting for setting in given if setting.startswith("--")]
+    settings = (f"error-{requests}-rate=100%", f"error-{requests}-file={inject}")
     with ExitStack() as undo:
-        server = undo.enter_context(nbdkit(socket, WITH_US, *filters, "memory", size, *given[len(filters) :]))
+        server = undo.enter_context(nbdkit(socket, WITH_US, "--filter=error", "memory", size, *settings))
         path, file = undo.enter_context(nbd_device(directory / "disk", socket, WITH_US))
         disk = FailingDisk(path, server, inject, file)
         undo.callback(disk.recover)
@@ -90,15 +84,16 @@ def nbd_device(point: Path, socket: Path, before: Sequence[str]) -> Iterator[tup
 
 
 @contextmanager
-def failing_host(directory: Path, *settings: str, size: str = "96M") -> Iterator[FailingHost]:
-    """As `failing_disk`."""
+def failing_host(directory: Path, requests: str = "pwrite", size: str = "96M") -> Iterator[FailingDisk]:
+    """As `failing_disk`, with an ext4 on it."""
     host = directory / "host"
     host.mkdir()
-    with failing_disk(directory, *settings, size=size) as disk:
+    with failing_disk(directory, requests, size) as disk:
         run("mkfs.ext4", "-q", "-F", "-E", "lazy_itable_init=0", disk.path)
         run("mount", disk.path, str(host))
+        disk.directory = host
         try:
-            yield FailingHost(disk.path, disk.server, disk.inject, disk.file, host)
+            yield disk
         finally:
             disk.recover()
             wait_until(lambda: _umounted(host), 60, "whoever waited for the disk uses it no more")

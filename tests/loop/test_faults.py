@@ -8,6 +8,7 @@ import signal
 import subprocess
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import psutil
 import pytest
@@ -15,6 +16,7 @@ import pytest
 from fswizard.disks import journal
 from fswizard.drives.devices import find_device
 from fswizard.engines.fio import FioJob
+from fswizard.engines.shared import engine
 from fswizard.filesystems import parse_candidates
 from fswizard.model.events import Event, StepProgressed, StepStarted
 from fswizard.model.metrics import TRIAL_WRITTEN
@@ -88,11 +90,6 @@ def test_an_image_that_is_cut_off_ends_the_run(tmp_path: Path) -> None:
         ended_by_the_machine(run, "changed the size of the scratch image")
 
 
-def failing(kind: str) -> tuple[str, ...]:
-    """Options of nbdkit that make requests of this kind fail once INJECT exists."""
-    return "--filter=error", f"error-{kind}-rate=100%", f"error-{kind}-file=INJECT"
-
-
 @pytest.mark.nbd
 @pytest.mark.parametrize("kind", ["pread", "pwrite"])
 @pytest.mark.parametrize(("candidate", "image_mib"), [("ext4", 64), pytest.param("btrfs", 128, marks=pytest.mark.slow)])
@@ -101,7 +98,7 @@ def test_a_disk_that_fails_ends_the_run_and_no_candidate_is_blamed(
 ) -> None:
     arguments = ("--candidates", f"{candidate}; ext2", "--rounds", "1..1")
     with (
-        failing_host(tmp_path, *failing(kind), size=f"{image_mib * 5 // 4 + 16}M") as host,
+        failing_host(tmp_path, kind, f"{image_mib * 5 // 4 + 16}M") as host,
         tiny_run(
             tmp_path, *arguments, still_at=MEASURING, target=f"image:{image_mib}M@{host.directory}"
         ) as run,
@@ -128,7 +125,7 @@ async def ends_by_the_disk(target: TargetChoice, disk: FailingDisk, tmp_path: Pa
 
 @pytest.mark.nbd
 async def test_a_device_that_fails_ends_the_run_and_no_candidate_is_blamed(tmp_path: Path) -> None:
-    with failing_disk(tmp_path, *failing("pwrite")) as disk:
+    with failing_disk(tmp_path) as disk:
         target = TargetChoice("device", disk.path, serial=find_device(disk.path).identifiers[0])
         assert await ends_by_the_disk(target, disk, tmp_path) == "The disk reported errors."
 
@@ -137,7 +134,7 @@ async def test_a_device_that_fails_ends_the_run_and_no_candidate_is_blamed(tmp_p
 async def test_a_disk_below_a_directory_that_fails_ends_the_run_and_blames_nobody(tmp_path: Path) -> None:
     sound = tmp_path / "a-sound-one"
     sound.mkdir()
-    with failing_host(tmp_path, *failing("pwrite")) as host:
+    with failing_host(tmp_path) as host:
         target = TargetChoice("directory", f"{host.directory},{sound}")
         message = await ends_by_the_disk(target, host, tmp_path)
     # The kernel does not log every error while other tests bring about many.
@@ -166,7 +163,7 @@ def waits_for_the_disk(pid: int) -> bool:
 @pytest.mark.nbd
 def test_a_run_on_a_disk_that_hangs_can_be_ended_and_goes_when_the_disk_answers(tmp_path: Path) -> None:
     with (
-        failing_host(tmp_path, "--filter=delay") as host,
+        failing_host(tmp_path) as host,
         tiny_run(tmp_path, recipe=LASTING, target=f"image:64M@{host.directory}") as run,
     ):
         run.await_words("round 1, .*Writes")
@@ -197,17 +194,18 @@ async def test_a_run_on_a_disk_that_never_answers_again_ends_by_itself(
 ) -> None:
     monkeypatch.setattr(timeouts, "KILL_S", 0.1)
     monkeypatch.setattr(journal, "REMOVAL_S", 0.2)
-    with failing_host(tmp_path, "--filter=delay") as host:
+    with failing_host(tmp_path) as host:
         session = session_in(tmp_path, short_plan(host.directory, "ext4", WRITES, 2))
 
-        def limit_s(job: FioJob) -> float:
+        async def carry_out(*work: Any, **how: Any) -> object:
             if [sample for sample in session.result.samples if sample.round == 2]:
                 host.hang()
                 monkeypatch.setattr(timeouts, "LIMIT_S", 0.5)  # fio may have written nothing yet
-                return 0.5
-            return 600.0
+                how["limit_s"] = 0.5
+            return await carried_out(*work, **how)
 
-        monkeypatch.setattr(FioJob, "limit_s", property(limit_s))
+        carried_out = engine.carry_out
+        monkeypatch.setattr(engine, "carry_out", carry_out)
         result = await result_of(session)
         host.recover()
         wait_until(unmount_what_the_run_had, 60.0, "what the run had mounted is unmounted")
