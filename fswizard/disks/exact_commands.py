@@ -36,8 +36,8 @@ def planned_commands(
     target: Target,
     candidates: Sequence[Candidate],
     work: Sequence[PlannedCommand],
-    use: PlannedCommand | None = None,
-    by_udisks: bool = False,
+    use: PlannedCommand | None,
+    by_udisks: bool,
 ) -> tuple[PlannedCommand, ...]:
     """The commands that make and mount each candidate on `target`, and then `work`, those of the workloads.
 

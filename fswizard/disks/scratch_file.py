@@ -156,7 +156,7 @@ def new(directory: str, size_bytes: int) -> ScratchFile:
     return ScratchFile(descriptor, size_bytes)
 
 
-def full(directory: str, details: str = "") -> RunFailed:
+def full(directory: str, details: str) -> RunFailed:
     """The error for a filesystem without space for the image."""
     return RunFailed(
         _("The filesystem under the image ({path}) is full.", path=safe(directory)),
