@@ -124,11 +124,6 @@ def test_what_keeps_direct_writes_in_memory_is_not_chosen_however_fast() -> None
     assert [reason.code for reason in found.reasons].count("excluded") == 1
 
 
-def test_what_a_choice_costs_is_a_reason() -> None:
-    result = run({"ext4": (100.0,) * 4, "xfs": (200.0,) * 4}, {"ext4": (10.0,) * 4, "xfs": (14.0,) * 4})
-    assert [reason.code for reason in conclude(result).reasons] == ["cost"]
-
-
 # Commands
 
 

@@ -18,9 +18,6 @@ TRANSLATED = {
     "Use {candidate}: {reason}": "{candidate} nehmen: {reason}",
     "{comparison} here": "{comparison} hier",
     "{times} as fast as {candidate}": "{times} so schnell wie {candidate}",
-    "Faster than {candidate}: {tests}.": "Schneller als {candidate}: {tests}.",
-    "How it was measured": "Wie gemessen wurde",
-    "Disk": "Platte",
 }
 RESULT = make_result({"ext4": (100.0, 101.0, 102.0), "xfs": (300.0, 305.0, 299.0)}, elapsed_s=60.0)
 ENGLISH = {name: export(RESULT, name, full=name != SHORT) for name, kind in FORMATS.items() if not kind.drawn}
