@@ -5,20 +5,20 @@ amount, and with four times as much, by the program itself.
 Prints units, seconds on the baseline, and ratios to it with their intervals; a test's direction has turned where the
 long one is beyond 10 % and the brief one is on the other side of 1.
 
-As root: python -m tests.long.truth hdd quick --image 8G
+As root: python -m tests.long.truth hdd quick 8G
 """
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import math
+import sys
 import tempfile
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from statistics import fmean
-from typing import get_args
+from typing import Any
 
 from fswizard import recipes
 from fswizard.engines.sqlite import SqliteJob
@@ -74,15 +74,10 @@ def table(result: Result) -> Iterator[str]:
         yield f"{overall} {math.exp(mean):.3f}"
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description="Brief and long work on one disk.")
-    parser.add_argument("model", choices=get_args(real_time.Model))
-    parser.add_argument("recipe")
-    parser.add_argument("--image", default="8G", help="size of the scratch image")
-    options = parser.parse_args()
-    with tempfile.TemporaryDirectory(dir="/var/tmp") as name, real_time.host(options.model, 14 << 30, Path(name)) as at:
-        found = _run(at, Path(name, "found"), recipes.find(options.recipe), 1).plan.recipe
-        both = replace(at_each_amount(found), image_bytes=parse_size(options.image))
+def main(model: real_time.Model, recipe: str, image: str) -> None:
+    with tempfile.TemporaryDirectory(dir="/var/tmp") as name, real_time.host(model, 14 << 30, Path(name)) as at:
+        found = _run(at, Path(name, "found"), recipes.find(recipe), 1).plan.recipe
+        both = replace(at_each_amount(found), image_bytes=parse_size(image))
         print("\n".join(table(_run(at, Path(name, "both"), both, ROUNDS))))
 
 
@@ -94,4 +89,5 @@ def _run(host: Path, directory: Path, recipe: Recipe, rounds: int) -> Result:
 
 
 if __name__ == "__main__":
-    main()
+    words: Any = sys.argv[1:]
+    main(*words)

@@ -26,6 +26,12 @@ OTHER = SimulatedDisk("other", "memory", "size_bytes=8G")
 """Where data come from or go to that must cost nothing."""
 
 
+def erased(paths: Sequence[str], serials: Sequence[str]) -> tuple[str, ...]:
+    """Options of `fswizard` that measure on these devices."""
+    kind = "devices" if len(paths) > 1 else "device"
+    return ("--target", f"{kind}:{','.join(paths)}", "--erase", ",".join(serials))
+
+
 @dataclass(frozen=True, slots=True)
 class Simulated:
     """The simulated machine: the clock stands still while it computes."""
@@ -46,9 +52,7 @@ class Simulated:
         if self.image:
             return ("--target", f"image:{self.image}@/srv")
         names = [disk.name for disk in (self.disks if self.array else self.disks[:1])]
-        kind = "devices" if self.array else "device"
-        paths = ",".join(f"/dev/{name}" for name in names)
-        return ("--target", f"{kind}:{paths}", "--erase", ",".join(names))
+        return erased([f"/dev/{name}" for name in names], names)
 
     def run(self, words: Sequence[str], path: Path) -> None:
         """`fswizard` with these words there; its result is copied to `path`. Raises RuntimeError if it fails."""
@@ -90,9 +94,7 @@ class Emulated:
     @property
     def target(self) -> tuple[str, ...]:
         """Options of `fswizard` that name what is measured."""
-        kind = "devices" if len(self.disks) > 1 else "device"
-        serials = ",".join(disk.serial for disk in self.disks)
-        return ("--target", f"{kind}:{','.join(self._links)}", "--erase", serials)
+        return erased(self._links, [disk.serial for disk in self.disks])
 
     @property
     def _links(self) -> list[str]:

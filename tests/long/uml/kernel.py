@@ -79,7 +79,3 @@ def _make(kernel: Path) -> None:
             subprocess.run(command, cwd=tree, check=True, stdout=subprocess.DEVNULL)
         shutil.copy(tree / "linux", built := kernel.with_suffix(".new"))
         built.rename(kernel)
-
-
-if __name__ == "__main__":
-    print(build())
