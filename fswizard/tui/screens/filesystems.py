@@ -44,6 +44,8 @@ class FilesystemsScreen(StepScreen):
     BINDINGS: ClassVar[list[BindingType]] = [Binding("o", "options", _("options"))]
 
     table = getters.query_one("#candidates", Table)
+    _waiting = False
+    """Enter was pressed before the availability was known."""
 
     def body(self) -> ComposeResult:
         with Container(id="split"):
@@ -69,7 +71,12 @@ class FilesystemsScreen(StepScreen):
         self._propose()
         self.table.focus()
         if not machine.availability_known:
-            self.ask(machine.find_availability, lambda _: self._propose())
+            self.ask(machine.find_availability, self._looked)
+
+    def _looked(self, _: None) -> None:
+        self._propose()
+        if self._waiting:
+            self.action_forward()
 
     def _propose(self) -> None:
         """Tick the default candidates unless the user has ticked some; impossible ones are always unticked.
@@ -154,6 +161,7 @@ class FilesystemsScreen(StepScreen):
 
     def action_forward(self) -> None:
         if not self.wizard.machine.availability_known:
+            self._waiting = True
             self.say(_("Checking what is available …"))
         elif not self.choices.candidates:
             self.refuse(_("Tick at least one candidate: `space` ticks."))
