@@ -25,7 +25,7 @@ from fswizard.filesystems import catalogue, mounted_as, parse_candidate
 from fswizard.language import Message, _, in_english, program_texts
 from fswizard.model import metrics
 from fswizard.model.drive import Drive
-from fswizard.model.estimates import free_when_aged_bytes
+from fswizard.model.estimates import needed_bytes
 from fswizard.model.filesystem import Candidate, Filesystem
 from fswizard.model.layout import DEGRADED, PROGRAMS
 from fswizard.model.metrics import Metric
@@ -186,7 +186,7 @@ def _plan(plan: Plan, recipe: Recipe, measured: tuple[Candidate, ...], drive: Dr
         left_out=(),
     )
     with in_english():
-        age = planned_age(plan.churn_bytes, free_when_aged_bytes(recipe)) if plan.aged else None
+        age = planned_age(plan.churn_bytes, needed_bytes(recipe)) if plan.aged else None
         made = planned_commands(shared.target, measured, (), age, plan.by_udisks)
     # A file may hold others, which nobody should copy and run.
     commands = tuple(command for command in made if command.candidate and command in plan.commands)

@@ -20,7 +20,6 @@ from fswizard.disks.journal import Journal
 from fswizard.disks.root import RootDisk, RootDisks, open_root
 from fswizard.disks.udisks import UdisksDisk, UdisksDisks, open_udisks
 from fswizard.engines import (
-    BareDevice,
     WorkloadDisturbed,
     WorkloadFailed,
     age,
@@ -29,7 +28,7 @@ from fswizard.engines import (
 )
 from fswizard.errors import FswizardError, Refused, RunFailed
 from fswizard.language import _
-from fswizard.model.estimates import free_when_aged_bytes
+from fswizard.model.estimates import needed_bytes
 from fswizard.model.filesystem import Candidate
 from fswizard.model.metrics import MKFS_TIME, UNPLUG_TIME
 from fswizard.model.plan import FIRST_LOOK_BYTES, Plan
@@ -237,7 +236,7 @@ class PreparedImage:
             except DiskFailed as error:
                 require_no_errors([error.details, *await self._disk.disk_errors()])
 
-    async def bare(self) -> BareDevice:
+    async def bare(self) -> AnyDisk:
         """Wipe the target for samples without a filesystem, on its first device: an array is compared with one disk."""
         await self._wipe()
         return self._disk
@@ -271,7 +270,7 @@ class PreparedImage:
             elif isinstance(event, Ran):
                 emitter.command_ended(event.finished)
 
-        free_bytes = free_when_aged_bytes(plan.recipe)
+        free_bytes = needed_bytes(plan.recipe)
         await age(self, emit, seed=plan.seed, write_bytes=plan.churn_bytes, free_bytes=free_bytes)
 
 

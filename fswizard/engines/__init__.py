@@ -7,8 +7,8 @@ needs nothing else. `fsync.py` is a short example; `Job` in `model/recipe.py` de
   `Annotated[int, within(low, high)]`; `block_bytes` is the key `block`, as "4K". Its `__post_init__` refuses values
   that contradict each other.
 - `timed` returns the programs to run and their input files; `figures` computes the figures from their results.
-- `metrics` lists the figures in the order in which `figures` yields them. It may end with `WORST_STALL`, which every
-  engine measures. `model/metrics.py` has the existing metrics.
+- `metrics` lists the figures in the order in which `figures` yields them. It ends with `CPU`, and may end
+  with `WORST_STALL`: every engine measures both. `model/metrics.py` has the existing metrics.
 - If no usual program does the work, write `shared/NAME_worker.py` with nothing but the standard library, and start it
   with the command line that `worker` returns.
 
@@ -24,14 +24,14 @@ from __future__ import annotations
 import importlib
 import pkgutil
 
-from fswizard.engines.shared.context import BareDevice, WorkloadContext, WorkloadDisturbed, WorkloadFailed, forget_cell
+from fswizard.engines.shared.context import WorkloadContext, WorkloadDisturbed, WorkloadFailed, forget_cell
 from fswizard.engines.shared.engine import Engine, FormerJob, age, ageing, cached_share
 from fswizard.engines.shared.programs import require_unkilled
 from fswizard.engines.tree import TreeShape
 from fswizard.model.recipe import Job, PlannedCommand, Program
 
 __all__ = [
-    "BareDevice", "Engine", "FormerJob", "TreeShape", "WorkloadContext", "WorkloadDisturbed", "WorkloadFailed", "age",
+    "Engine", "FormerJob", "TreeShape", "WorkloadContext", "WorkloadDisturbed", "WorkloadFailed", "age",
     "cached_share", "engine", "forget_cell", "planned_age", "programs", "require_unkilled",
 ]  # fmt: skip
 

@@ -12,7 +12,7 @@ from dataclasses import field
 from typing import Annotated
 
 from fswizard.engines.shared.context import GIB, WorkloadFailed
-from fswizard.engines.shared.engine import Engine, Files, Timed, cpu_s
+from fswizard.engines.shared.engine import Engine, Files, Timed
 from fswizard.engines.shared.fileserver_worker import NAMES as OPERATIONS
 from fswizard.engines.shared.fileserver_worker import PRECREATED_FIFTHS
 from fswizard.engines.shared.programs import Done, Work, last_line, syncing, worker
@@ -43,9 +43,9 @@ class FileServerJob(Engine):
 
     engine = "fileserver"
     metrics = (
-        *(OPERATION_RATE, WORST_LATENCY, BYTES_WRITTEN, CPU),
+        *(OPERATION_RATE, WORST_LATENCY, BYTES_WRITTEN),
         *(metric for operation in OPERATIONS for metric in operation_metrics(operation)),
-        PREALLOCATION_TIME,
+        *(CPU, PREALLOCATION_TIME),
     )
     counts = N_("operations")
     threads: Annotated[int, within(1, 256)]
@@ -89,7 +89,6 @@ class FileServerJob(Engine):
         yield Measured(OPERATION_RATE, figures["operations"] / (figures["elapsed_s"] + done[1].finished.wall_s))
         yield Measured(WORST_LATENCY, max(worst_s for _, _, worst_s in figures["by_operation"].values()))
         yield Measured(BYTES_WRITTEN, figures["bytes_written"])
-        yield Measured(CPU, cpu_s(done))
         for operation, values in figures["by_operation"].items():
             if values[0]:
                 yield from map(Measured, operation_metrics(operation), values)

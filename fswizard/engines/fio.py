@@ -29,8 +29,7 @@ START_S = 0.3
 FASTEST_DEVICE_BYTES_PER_S = 50e9
 """Upper bound for any disk, so that a job that bypasses the page cache ends by time rather than bytes."""
 PERCENTILES = ("50.000000", "99.000000", "99.900000")
-FIGURES = (THROUGHPUT, IOPS, *LATENCIES, BYTES_WRITTEN, CPU)
-"""Metrics of every job."""
+FIGURES = (THROUGHPUT, IOPS, *LATENCIES, BYTES_WRITTEN)
 CLIFF = (
     Metric("rate_before_cliff", "B/s", "higher"),
     Metric("sustained_rate", "B/s", "higher"),  # after the cliff, or of the whole run if there is none
@@ -84,7 +83,7 @@ class FioJob(Engine):
 
     engine = "fio"
     programs = (Program("fio", N_("block workloads")),)
-    metrics = (*FIGURES, *SYNCS, *CLIFF)
+    metrics = (*FIGURES, *SYNCS, *CLIFF, CPU)
     rw: Literal["read", "write", "randread", "randwrite"]
     block_bytes: Annotated[int, within(512, 64 * MIB)]
     size_bytes: Annotated[int, within(MIB, 16 * TIB)]
@@ -103,16 +102,12 @@ class FioJob(Engine):
     """Measure the rate before and after a shingled disk's persistent cache overflows."""
 
     def __post_init__(self) -> None:
-        if self.block_bytes > self.size_bytes:
-            raise must_be("block", _("at most the size of the file"))
         if self.allocated and not (self.writes and self.seconds):
             raise must_be("allocated", _("true only for writes that take a number of seconds, or false"))
-        if self.cliff and not (self.writes and self.seconds and self.direct):
-            raise must_be("cliff", _("true only for direct writes that take a number of seconds, or false"))
 
     @property
     def yielded(self) -> tuple[Metric, ...]:
-        return FIGURES + (SYNCS if self.fdatasync else ()) + (CLIFF if self.cliff else ())
+        return (*FIGURES, *(SYNCS if self.fdatasync else ()), *(CLIFF if self.cliff else ()), CPU)
 
     @property
     def writes(self) -> bool:
@@ -154,17 +149,17 @@ class FioJob(Engine):
 
     def timed(self, directory: str, scratch: str, seed: str) -> Timed:
         path = f"{directory}/fio-{binary_size_text(self.size_bytes)}{'-allocated' if self.allocated else ''}"
-        work = self._work(path, scratch, seed)
+        work = self._work(path, seed)
         if self.rw in ("write", "randwrite") and not self.seconds and self.jobs == 1:  # it makes a new file itself
-            return Timed((work,), makes=Files(path, self.size_bytes), syncs=False)
+            return Timed((work,), makes=Files(path, self.size_bytes))
         # Its content does not compress.
-        layout = FioJob("write", MIB, self.size_bytes, depth=4, direct=self.direct)._work(path, scratch, seed)
+        layout = FioJob("write", MIB, self.size_bytes, depth=4, direct=self.direct)._work(path, seed)
         layout = replace(layout, text=_("preparing a file of {size}", size=size_text(self.size_bytes)))
         if self.allocated:
             layout = replace(layout, argv=("fallocate", f"--length={self.size_bytes}", path), reader=None)
-        return Timed((work,), (Files(path, self.size_bytes, (layout,)),), syncs=False)
+        return Timed((work,), (Files(path, self.size_bytes, (layout,)),))
 
-    def _work(self, path: str, scratch: str, seed: str) -> Work:
+    def _work(self, path: str, seed: str) -> Work:
         rate = SEQUENTIAL_BYTES_PER_S
         if self.random:
             rate = min(rate, 20_000 * self.block_bytes)
@@ -174,9 +169,7 @@ class FioJob(Engine):
             written_bytes = whole_bytes if self.writes else 0
         return Work(
             self._command(path, seed), _(_DOING[self.rw], size=binary_size_text(self.block_bytes)),
-            START_S + (self.seconds or whole_bytes / rate), written_bytes,
-            # fio looks for TMPDIR/fio-dump-status, with which anybody could ask for a report.
-            env={"TMPDIR": scratch}, reader=self._read,
+            START_S + (self.seconds or whole_bytes / rate), written_bytes, reader=self._read,
         )  # fmt: skip
 
     def _command(self, path: str, seed: str, limit_bytes: int = 0) -> tuple[str, ...]:
@@ -232,9 +225,9 @@ class FioJob(Engine):
         history: Sequence[Figures] = done[0].answers
         if not history or not history[-1].operations:
             raise WorkloadFailed("program", _("fio ended without having measured anything."), done[0].finished.output)
-        last, cpu_s = history[-1], done[0].finished.cpu_s
+        last = history[-1]
         written_bytes = last.io_bytes if self.writes else 0
-        yield from map(Measured, FIGURES, (last.bytes_per_s, last.iops, *last.latencies_s, written_bytes, cpu_s))
+        yield from map(Measured, FIGURES, (last.bytes_per_s, last.iops, *last.latencies_s, written_bytes))
         if self.fdatasync and any(last.syncs_s):
             yield from map(Measured, SYNCS, last.syncs_s)
         rates = rates_by_second(history)
@@ -249,13 +242,14 @@ class FioJob(Engine):
     async def run_bare(
         self, device: BareDevice, emit: Emit, *, seed: int, seconds: float, bytes_per_s: float
     ) -> None:  # fmt: skip
+        # A buffered sample writes as fast as the candidates, as all data go to the disk in the end.
         rate = FASTEST_DEVICE_BYTES_PER_S if self.direct or not self.writes else bytes_per_s
         job = replace(self, seconds=min(60.0, max(0.2, seconds - START_S)))
         limit_bytes = max(self.block_bytes * self.jobs, int(rate * job.seconds))
         command = partial(job._command, seed=str(seed % (1 << 31)), limit_bytes=limit_bytes)
-        work = job._work("", "", "")
+        work = job._work("", "")
         emit(Doing(work.text, measured=True))
-        process = await device.sample(command, limit_bytes if self.writes else 0)
+        process = await device(command, limit_bytes if self.writes else 0)
         done = await follow(process, work, emit, limit_s=180.0 + 20 * job.seconds)
         for measured in self.figures([done]):
             if measured.metric in self.metrics:

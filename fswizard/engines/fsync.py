@@ -7,7 +7,7 @@ from dataclasses import field, replace
 from typing import Annotated
 
 from fswizard.engines.shared.context import MIB, TIB
-from fswizard.engines.shared.engine import Engine, Files, Timed, cpu_s
+from fswizard.engines.shared.engine import Engine, Files, Timed
 from fswizard.engines.shared.fsync_worker import LARGEST, SAVE
 from fswizard.engines.shared.programs import Done, Work, last_line, worker
 from fswizard.language import _
@@ -54,4 +54,3 @@ class FsyncJob(Engine):
         yield Measured(FSYNC_MEDIAN, figures["median_s"])
         yield Measured(FSYNC_WORST, figures["worst_s"])
         yield Measured(BYTES_WRITTEN, figures["written"] + SAVE)
-        yield Measured(CPU, cpu_s(done))

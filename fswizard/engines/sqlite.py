@@ -12,7 +12,7 @@ from typing import Annotated, Any, Literal
 
 import psutil
 
-from fswizard.engines.shared.engine import Engine, Files, Timed, cpu_s, duration_s
+from fswizard.engines.shared.engine import Engine, Files, Timed, duration_s
 from fswizard.engines.shared.programs import Done, Work
 from fswizard.language import N_, _, n_
 from fswizard.model.frozen import frozen
@@ -21,6 +21,11 @@ from fswizard.model.metrics import BYTES_WRITTEN, CPU, DURATION, OPERATION_RATE,
 from fswizard.model.recipe import Program
 from fswizard.progress.workload_events import Measured
 
+MESSAGES = {
+    "database or disk is full": errno.ENOSPC,
+    "disk I/O error": errno.EIO,
+    "attempt to write a readonly database": errno.EROFS,
+}
 ROWS = 2000
 """Initial number of rows."""
 PAYLOAD_BYTES = 200
@@ -28,10 +33,8 @@ FIRST_TRANSACTIONS = {"wal": 400, "delete": 0}
 """Transactions before the timed part: after 320, SQLite's write-ahead log has its full length of 1,000 pages, and is
 overwritten from then on. Until then each commit extends the log, for which ext4 and XFS write more and Btrfs does not.
 A program that has been open for a while is past that point."""
-FIRST_BYTES = {"wal": ROWS * PAYLOAD_BYTES + 1_000 * 4_096, "delete": ROWS * PAYLOAD_BYTES}
 SPEED = {"wal": (1_200, 70_000), "delete": (500, 220_000)}
-"""Transactions per second and bytes written by each: means of ext4, XFS and btrfs, of which btrfs writes most by far.
-"""
+"""Transactions per second and bytes written by each: means of ext4, XFS and btrfs."""
 
 
 @frozen
@@ -39,19 +42,7 @@ class SqliteJob(Engine):
     """Transactions of SQLite, each on the disk before the next one begins (`synchronous = FULL`)."""
 
     engine = "sqlite"
-    programs = (
-        Program(
-            "sqlite3",
-            N_("database workloads"),
-            required=True,
-            packages={"fedora": "sqlite", "arch": "sqlite"},
-            messages={
-                "database or disk is full": errno.ENOSPC,
-                "disk I/O error": errno.EIO,
-                "attempt to write a readonly database": errno.EROFS,
-            },
-        ),
-    )
+    programs = (Program("sqlite3", N_("database workloads"), True, {"fedora": "sqlite", "arch": "sqlite"}, MESSAGES),)
     metrics = (OPERATION_RATE, DURATION, BYTES_WRITTEN, CPU, WORST_STALL)
     strain = "sync"
     counts = N_("saves")
@@ -106,10 +97,9 @@ class SqliteJob(Engine):
         database = f"{directory}/sqlite-{self.journal}-{self.transactions}"
 
         def carrying_out(part: str, text: str, **more: Any) -> Work:
-            # HOME would have the user's settings.
             script = self.script(scratch, part).replace("\\", "\\\\").replace('"', '\\"')
             argv = ("sqlite3", "-batch", "-bail", f"{database}/database", f'.read "{script}"')
-            return Work(argv, text, env={"HOME": scratch}, **more)
+            return Work(argv, text, **more)
 
         def share_done(pid: int) -> float:
             """The share of the script that a process has read; reads of its database do not count."""
@@ -124,7 +114,7 @@ class SqliteJob(Engine):
             "then", text, seconds=seconds, written_bytes=written_bytes,
             share_done=share_done, whole=self.transactions, unit="1/s",
         )  # fmt: skip
-        first_bytes = FIRST_BYTES[self.journal]
+        first_bytes = ROWS * PAYLOAD_BYTES + (1_000 * 4_096 if self.journal == "wal" else 0)
         makes = (
             Work(("mkdir", database), _("a directory for the database")),
             carrying_out("first", _("making the database"), seconds=0.2, written_bytes=first_bytes),
@@ -136,4 +126,3 @@ class SqliteJob(Engine):
         yield Measured(DURATION, duration_s(done))
         # Only content: what SQLite writes to its journal is amplification.
         yield Measured(BYTES_WRITTEN, 2 * self.transactions * PAYLOAD_BYTES)
-        yield Measured(CPU, cpu_s(done))

@@ -20,7 +20,7 @@ from msgspec import Meta
 
 from fswizard.engines.shared import tree_worker
 from fswizard.engines.shared.context import MIB, TIB
-from fswizard.engines.shared.engine import Engine, Timed, cpu_s, duration_s
+from fswizard.engines.shared.engine import Engine, Timed, duration_s
 from fswizard.engines.shared.operations import OPERATIONS, Operation, TreeOperation
 from fswizard.engines.shared.programs import Done
 from fswizard.language import N_, _
@@ -38,6 +38,7 @@ UNIT_BYTES = 8 * MIB
 """Unit of work for large files."""
 DEEPEST = 63
 """Largest depth of a directory in a tree."""
+NO_SPACE_FOR_BORG = {"Insufficient free space to complete transaction": errno.ENOSPC}
 STEPS = Meta(min_length=2, max_length=1025)
 
 
@@ -75,12 +76,7 @@ class TreeJob(Engine):
         Program("dpkg", N_("installing packages"), required=True),
         Program("find", N_("workloads on trees"), required=True, packages={"": "findutils"}),
         Program("rsync", N_("copy workloads")),
-        Program(
-            "borg",
-            N_("backup workloads"),
-            packages={"": "borgbackup", "arch": "borg"},
-            messages={"Insufficient free space to complete transaction": errno.ENOSPC},
-        ),
+        Program("borg", N_("backup workloads"), False, {"": "borgbackup", "arch": "borg"}, NO_SPACE_FOR_BORG),
     )
     operation: TreeOperation
     shape: Literal[
@@ -164,5 +160,5 @@ class TreeJob(Engine):
     def figures(self, done: Sequence[Done]) -> Iterator[Measured]:
         yield Measured(DURATION, duration_s(done))
         yield Measured(RETURNED, duration_s(done[:-1]))
-        yield Measured(BYTES_WRITTEN, self.does.written(self, done))
-        yield Measured(CPU, cpu_s(done))
+        copied = self.does.makes and self.does.written_share == 1
+        yield Measured(BYTES_WRITTEN, self.total_bytes if copied else 0)

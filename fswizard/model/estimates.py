@@ -70,14 +70,9 @@ def room(jobs: Iterable[Job], place: str = "MOUNT") -> int:
     return sum(files.values())
 
 
-def least_image_bytes(jobs: Iterable[Job]) -> float:
-    """Smallest size in bytes of a filesystem for a recipe's jobs, including a fifth that stays free."""
-    return room(jobs) / 0.8
-
-
-def free_when_aged_bytes(recipe: Recipe) -> int:
-    """Free space to leave on an aged filesystem for a recipe's workloads."""
-    return round(least_image_bytes(workload.job for workload in recipe.workloads))
+def needed_bytes(recipe: Recipe) -> int:
+    """Space that a recipe needs on a filesystem, a fifth of it to stay free."""
+    return round(room(workload.job for workload in recipe.workloads) / 0.8)
 
 
 def memory_limit_bytes(jobs: Iterable[Job], memory_bytes: int) -> int:
@@ -105,7 +100,17 @@ def filling_s(image_bytes: int, drive: Drive | None) -> float:
 def estimate(plan: Plan) -> Plan:
     """The plan with the durations and bytes expected on a disk of its kind."""
     pace, target, aged = pace_of(plan.drive), plan.target, len(plan.aged)
-    recipe = replace(plan.recipe, workloads=tuple(_expected(workload, pace) for workload in plan.recipe.workloads))
+    workloads = list[Workload]()
+    for workload in plan.recipe.workloads:
+        job, seconds, written_bytes = workload.job, workload.seconds, workload.writes_bytes
+        if seconds > job.seconds:
+            seconds = job.seconds + (seconds - job.seconds) * pace.slower
+        if workload.box_s:
+            seconds = min(seconds, workload.takes_s(workload.box_s))
+        if timed_bytes := job.timed_bytes(pace):
+            written_bytes = max(0, written_bytes - job.cost.measure_bytes) + timed_bytes
+        workloads.append(replace(workload, seconds=seconds, writes_bytes=written_bytes))
+    recipe = replace(plan.recipe, workloads=tuple(workloads))
     made, written = list[int](), list[float]()
     for candidate in plan.candidates:
         filesystem, room_bytes = candidate.filesystem, target.room_bytes(candidate.array)
@@ -146,18 +151,6 @@ def estimate(plan: Plan) -> Plan:
 def runs_bare(plan: Plan) -> bool:
     """Whether rounds include a sample of the device without a filesystem."""
     return any(workload.job.runs_bare for workload in plan.recipe.workloads)
-
-
-def _expected(workload: Workload, pace: Pace) -> Workload:
-    """The workload with its expected duration and bytes, which are means over the candidates."""
-    job, seconds, written_bytes = workload.job, workload.seconds, workload.writes_bytes
-    if seconds > job.seconds:
-        seconds = job.seconds + (seconds - job.seconds) * pace.slower
-    if workload.box_s:
-        seconds = min(seconds, workload.takes_s(workload.box_s))
-    if timed_bytes := job.timed_bytes(pace):
-        written_bytes = max(0, written_bytes - job.cost.measure_bytes) + timed_bytes
-    return replace(workload, seconds=seconds, writes_bytes=written_bytes)
 
 
 def as_before(plan: Plan, result: Result) -> Plan:

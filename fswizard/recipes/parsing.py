@@ -14,7 +14,7 @@ from fswizard.engines import TreeShape
 from fswizard.errors import UsageError
 from fswizard.language import _
 from fswizard.model.codec import from_json, to_json
-from fswizard.model.estimates import SEQUENTIAL_BYTES_PER_S, expected_s, least_image_bytes, room, writes_bytes
+from fswizard.model.estimates import SEQUENTIAL_BYTES_PER_S, expected_s, needed_bytes, room, writes_bytes
 from fswizard.model.keys import by_field, from_to, key_of, must_be, one_of, read_table
 from fswizard.model.recipe import Job, Recipe, Workload
 from fswizard.model.text import safe
@@ -105,7 +105,7 @@ def check(recipe: Recipe, where: str = "") -> None:
         if workload.least > (units or workload.least):
             raise UsageError(f"{inner}: {must_be('least', from_to(1, units or 1))}.")
     jobs = [workload.job for workload in recipe.workloads]
-    least = least_image_bytes(jobs)
+    least = needed_bytes(recipe)
     if recipe.image_bytes < least:
         expected = _(
             "at least {least}, because the workloads leave {size} behind,",

@@ -1,12 +1,10 @@
 """Trials before the rounds: a first look at each candidate, and the amount of each workload that fits its time box.
 
 The first look is taken before the scratch image is written from end to end, which takes a minute on a slow disk: a
-small part of a workload on a small image. Its figures are not part of the result, as disk and image are not yet in
-the state of the rounds.
+small part of a workload on a small image. Its figures are not part of the result.
 
-The amount of a workload is the same for all candidates and rounds, so that their ratios compare the same work. It is
-determined on the baseline alone: a small amount is measured, until it is on the disk, and extrapolated to the time
-box.
+The amount of a workload is the same for all candidates and rounds. It is determined on the baseline alone: a small
+amount is measured, until it is on the disk, and extrapolated to the time box.
 """
 
 from __future__ import annotations

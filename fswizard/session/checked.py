@@ -11,7 +11,7 @@ from fswizard.disks.memory_limit import LEAST_BYTES as LEAST_MEMORY_LIMIT_BYTES
 from fswizard.errors import UsageError
 from fswizard.filesystems import parse_candidate, require_members
 from fswizard.language import _
-from fswizard.model.estimates import free_when_aged_bytes
+from fswizard.model.estimates import needed_bytes
 from fswizard.model.filesystem import Candidate
 from fswizard.model.plan import MAXIMUM_ROUNDS, Plan, Target
 from fswizard.model.recipe import Recipe
@@ -93,7 +93,7 @@ def require_ageing(plan: Plan) -> None:
             _("The recipe {recipe} fills filesystems itself, which leaves no room for old files.", recipe=recipe.name),
             _("Don't age them, or choose another recipe."),
         )
-    least_bytes = round(LEAST_OLD * free_when_aged_bytes(recipe))
+    least_bytes = round(LEAST_OLD * needed_bytes(recipe))
     if target.size_bytes < least_bytes:
         text = _(
             "An image of {size} leaves too little room for old files beside the recipe {recipe}.",

@@ -25,7 +25,7 @@ from fswizard.filesystems import (
 from fswizard.language import _, in_english, listing
 from fswizard.model.drive import Drive
 from fswizard.model.endurance import usual_budget_bytes
-from fswizard.model.estimates import estimate, free_when_aged_bytes, memory_limit_bytes
+from fswizard.model.estimates import estimate, memory_limit_bytes, needed_bytes
 from fswizard.model.filesystem import Candidate
 from fswizard.model.plan import AGED_TIMES, MAXIMUM_ROUNDS, MINIMUM_ROUNDS, LeftOut, Plan, Target
 from fswizard.model.recipe import PlannedCommand, Recipe
@@ -107,7 +107,7 @@ def make_plan(choices: Choices) -> Plan:
 
 def with_commands(plan: Plan) -> Plan:
     """The plan with the commands that this program runs for it."""
-    age = planned_age(plan.churn_bytes, free_when_aged_bytes(plan.recipe)) if plan.aged else None
+    age = planned_age(plan.churn_bytes, needed_bytes(plan.recipe)) if plan.aged else None
     commands = planned_commands(plan.target, plan.candidates, _work(plan.recipe), age, plan.by_udisks)
     return replace(plan, commands=commands)
 

@@ -117,7 +117,7 @@ async def _require_possible(plan: Plan, workload: Workload, prepared: PreparedTa
         emitter.begin("raw", title, workload=workload.name)
         try:
             await engine(workload.job).run_bare(
-                device, lambda event: None, seed=plan.seed, seconds=LEAST_BARE_S, bytes_per_s=LITTLE_BYTES_PER_S
+                device.sample, lambda event: None, seed=plan.seed, seconds=LEAST_BARE_S, bytes_per_s=LITTLE_BYTES_PER_S
             )
         except WorkloadFailed as problem:
             raise RunFailed(
@@ -156,7 +156,7 @@ async def run_bare(
                 seconds = workload.seconds * share
                 title = _("{workload} without a filesystem", workload=_(workload.title))
                 emitter.begin("raw", title, workload=workload.name)
-                run = partial(engine(workload.job).run_bare, device, seed=plan.seed + number, seconds=seconds)
+                run = partial(engine(workload.job).run_bare, device.sample, seed=plan.seed + number, seconds=seconds)
                 run = partial(run, bytes_per_s=fastest[workload.name])
                 await _emit_all(workload, device.names, emitter, run, as_root=True)
     except WorkloadFailed as problem:

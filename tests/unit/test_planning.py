@@ -179,7 +179,7 @@ def test_over_several_disks_the_recipe_names_others_or_every_layout_is_compared(
 def debian(everything_is_installed: None, monkeypatch: pytest.MonkeyPatch) -> None:
     """One where mkfs programs other than that of ext4 are missing."""
     monkeypatch.setattr("fswizard.session.planning.availability", filesystems.availability)
-    installed = {"mkfs.ext4", "fio", "sudo", "apt-get"}
+    installed = {"mkfs.ext4", "fio", "sync", "sudo", "apt-get"}
     for where in ("system.commands.find", "system.programs.find", "session.planning.find"):
         monkeypatch.setattr(f"fswizard.{where}", lambda program: program if program in installed else None)
     monkeypatch.setattr(ModelHost, "kernel_supports", lambda self, name: True)

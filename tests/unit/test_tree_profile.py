@@ -41,24 +41,21 @@ def job_in(text: str) -> TreeJob:
     return job
 
 
-def generated(job: TreeJob, directory: Path) -> tree_worker.Tree:
-    job.write_inputs(str(directory), 1)
-    return tree_worker.Tree(f"{directory}/{job.name}.json", job.files, job.total_bytes)
-
-
 def made(original: Path, directory: Path) -> Path:
     """The tree of a recipe that was made from another."""
-    generated(job_in(tree_profile.recipe_text(tree_profile.scan(original))), directory).make(str(directory / "made"))
+    job = job_in(tree_profile.recipe_text(tree_profile.scan(original)))
+    job.write_inputs(str(directory), 1)
+    tree_worker.Tree(f"{directory}/{job.name}.json", job.files, job.total_bytes).make(str(directory / "made"))
     return directory / "made"
 
 
-def census(top: Path) -> tuple[list[int], list[int], list[int]]:
+def census(top: Path) -> list[list[int]]:
     """Sizes of files, numbers of files in directories, and depths of these, counted another way than the program
     does; all sorted."""
-    directories = [path for path in (top, *top.rglob("*")) if path.is_dir()]
-    sizes = sorted(path.stat().st_size for path in top.rglob("*") if path.is_file())
-    counts = sorted(sum(path.is_file() for path in directory.iterdir()) for directory in directories)
-    return sizes, counts, sorted(len(path.relative_to(top).parts) for path in directories)
+    walked = list(os.walk(top))
+    sizes = sorted(os.path.getsize(f"{path}/{name}") for path, _, names in walked for name in names)
+    depths = [path.count("/") - str(top).count("/") for path, _, _ in walked]
+    return [sizes, sorted(len(names) for _, _, names in walked), sorted(depths)]
 
 
 def distance(one: Sequence[int], other: Sequence[int]) -> float:

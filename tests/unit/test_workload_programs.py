@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import gzip
 import os
 import signal
 import sqlite3
@@ -22,7 +21,7 @@ from fswizard.engines import WorkloadDisturbed, WorkloadFailed
 from fswizard.engines.fileserver import FileServerJob
 from fswizard.engines.fio import FioJob
 from fswizard.engines.shared import tree_worker
-from fswizard.engines.shared.operations import LEFT_BY_COMPRESSION, TreeOperation
+from fswizard.engines.shared.operations import TreeOperation
 from fswizard.engines.shared.programs import Done, Reader, Work, carry_out, failure, last_line
 from fswizard.engines.sqlite import SqliteJob
 from fswizard.engines.tree import TreeJob, shipped_shapes
@@ -77,15 +76,6 @@ def test_a_tree_made_twice_is_identical_and_of_the_size_asked_for(tmp_path: Path
     assert (len(one), sum(map(len, one.values()))) == (400, 3 * MIB)
 
 
-def test_of_what_is_generated_as_much_is_left_by_compression_as_is_stated(tmp_path: Path) -> None:
-    tree_worker.Tree("mixed", 40, 4 * MIB).make(str(tmp_path / "tree"))
-    content = b"".join(contents(tmp_path / "tree").values())
-    # By the kernel's pages, as filesystems compress at the least, and as a whole.
-    pages = sum(len(zlib.compress(content[at : at + 4096])) for at in range(0, len(content), 4096))
-    for left in (pages, len(zlib.compress(content)), len(gzip.compress(content))):
-        assert left / len(content) == pytest.approx(LEFT_BY_COMPRESSION, abs=0.03)
-
-
 @pytest.mark.parametrize(
     ("job", "units", "asked", "scaled"),
     [
@@ -125,15 +115,6 @@ async def test_the_file_server_keeps_its_shares_and_writes_what_does_not_compres
     assert len(files) == pytest.approx(48, abs=3)
     # Pieces of the same 2 MiB of noise meet by chance, each time elsewhere; a stretch that came again would halve it.
     assert len(zlib.compress(content)) > 0.9 * len(content)
-
-
-@pytest.mark.fio
-async def test_workloads_of_the_same_size_share_the_file_unless_it_is_only_allocated(context: LocalContext) -> None:
-    for rw in ("randwrite", "randread"):
-        await figures_of(FioJob(rw, 4096, 8 * MIB, seconds=0.2, direct=False), context)
-    assert [process._argv[0] for process in context.started] == ["fio"] * 3
-    await figures_of(FioJob("randwrite", 4096, 8 * MIB, seconds=0.1, allocated=True), context)
-    assert sorted(path.name for path in Path(context.directory).iterdir()) == ["fio-8M", "fio-8M-allocated"]
 
 
 async def test_a_copy_is_true_made_anew_each_time_and_deleted(context: LocalContext) -> None:

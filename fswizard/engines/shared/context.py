@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Protocol
 
 from fswizard.language import _
 from fswizard.system.process import Process
 
 MIB, GIB, TIB = 1 << 20, 1 << 30, 1 << 40
+BareDevice = Callable[[Callable[[str], tuple[str, ...]], int], Awaitable[Process]]
+"""Starts a command, which gets the path of a device without a filesystem and writes at most that many bytes."""
 
 
 class WorkloadFailed(Exception):
@@ -79,16 +81,3 @@ class WorkloadContext(Protocol):
 def forget_cell(laid_out: set[str], scratch: str) -> None:
     """Forget paths on a candidate that is gone; those in `scratch` remain for the next one."""
     laid_out.intersection_update([path for path in laid_out if path.startswith(f"{scratch}/")])
-
-
-class BareDevice(Protocol):
-    """A device without a filesystem."""
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """Kernel names, as in `WorkloadContext.devices`."""
-        ...
-
-    async def sample(self, command: Callable[[str], tuple[str, ...]], written_bytes: int) -> Process:
-        """Start the program of `command`, which gets a path of the device and writes at most `written_bytes`."""
-        ...

@@ -2,12 +2,10 @@
 
     direct_worker.py DIRECTORY [DEVICE ...]
 
-It writes a file there with O_DIRECT and checks how much of it is in the page cache during the write (mincore(2)), and
-how much the block devices (kernel names) have received when the write returns (/sys/class/block/NAME/stat). Both are
-needed: btrfs writes through the page cache and empties it before it returns, while FUSE programs and ZFS cache data
-outside the file's pages.
-
-It prints the largest share of a write that was in memory. If O_DIRECT is refused, it fails with EINVAL.
+It writes a file with O_DIRECT and prints the largest share of a write that was in memory: in the page cache during the
+write (mincore(2)), or not yet on the block devices (kernel names) when the write returns. Both are needed: btrfs writes
+through the page cache and empties it before it returns; FUSE programs and ZFS cache data outside the file's pages.
+If O_DIRECT is refused, it fails with EINVAL.
 """
 
 from __future__ import annotations

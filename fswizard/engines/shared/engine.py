@@ -12,7 +12,7 @@ from fswizard.engines.shared.context import BareDevice, WorkloadContext, Workloa
 from fswizard.engines.shared.programs import Done, Work, carry_out, last_line, succeed, syncing, worker
 from fswizard.language import _
 from fswizard.model.frozen import frozen
-from fswizard.model.metrics import BYTES_WRITTEN, PREALLOCATION_TIME, SHARE_DONE, WORST_STALL
+from fswizard.model.metrics import BYTES_WRITTEN, CPU, PREALLOCATION_TIME, SHARE_DONE, WORST_STALL
 from fswizard.model.recipe import Cost, Job, PlannedCommand
 from fswizard.progress.workload_events import Emit, Measured
 
@@ -48,11 +48,6 @@ class Timed:
     """Path deleted by `works`."""
     reads: bool = True
     """It uses existing files on the candidate, which must not be cached."""
-    syncs: bool = True
-    """The final sync is timed, too; False for a program that syncs itself."""
-
-    def measured(self, directory: str) -> tuple[Work, ...]:
-        return (*self.works, syncing(directory)) if self.syncs else self.works
 
 
 class Engine(Job):
@@ -75,10 +70,7 @@ class Engine(Job):
     async def run_bare(
         self, device: BareDevice, emit: Emit, *, seed: int, seconds: float, bytes_per_s: float
     ) -> None:  # fmt: skip
-        """Run the job on a device without a filesystem, for `seconds` in all, if the job `runs_bare`.
-
-        A buffered sample writes at most `bytes_per_s`, the rate of candidates, as all data go to the disk in the end.
-        """
+        """Run the job on a device without a filesystem, for `seconds` in all, if the job `runs_bare`."""
         raise NotImplementedError
 
     @property
@@ -114,7 +106,7 @@ class Engine(Job):
             works.append(filling("MOUNT", "SCRATCH", self.fill_percent))
         if timed.warm_up:
             works.append(timed.warm_up)
-        return tuple(work.planned for work in (*works, *timed.measured("MOUNT")))
+        return tuple(work.planned for work in (*works, *timed.works, syncing("MOUNT")))
 
     async def run(self, context: WorkloadContext, emit: Emit, *, seed: int, cut_s: float = 0.0) -> None:
         """Run the job, and emit `Doing` and `Progress` during the run and `Measured` for each figure.
@@ -148,7 +140,7 @@ class Engine(Job):
         elif made or self.fill_percent:  # or writing that back would count
             await step(syncing(context.directory))
         context.laid_out.discard(timed.deletes)
-        for work in timed.measured(context.directory):
+        for work in (*timed.works, syncing(context.directory)):
             limited = not (work.is_sync or self.direct)
             done.append(await step(work, measured=True, limited=limited, cut_s=cut_s))
         if makes:
@@ -162,6 +154,7 @@ class Engine(Job):
         share = share_done(done)
         for figure in self.figures(done):
             yield replace(figure, value=share * figure.value) if figure.metric == BYTES_WRITTEN else figure
+        yield Measured(CPU, sum(each.finished.cpu_s for each in done) / share)
         if PREALLOCATION_TIME in self.metrics:
             yield Measured(PREALLOCATION_TIME, duration_s(made))
         if WORST_STALL in self.metrics:
@@ -189,11 +182,6 @@ def share_done(done: Iterable[Done]) -> float:
 def duration_s(done: Sequence[Done]) -> float:
     """Duration of programs, extrapolated to the whole work."""
     return sum(each.finished.wall_s for each in done) / share_done(done)
-
-
-def cpu_s(done: Sequence[Done]) -> float:
-    """CPU time of programs, extrapolated to the whole work."""
-    return sum(each.finished.cpu_s for each in done) / share_done(done)
 
 
 async def clear(context: WorkloadContext, path: str) -> None:

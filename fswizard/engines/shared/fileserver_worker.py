@@ -41,8 +41,6 @@ FILLING_BYTES = 8 << 20
 
 
 class Options:
-    """Command-line arguments."""
-
     def __init__(self, directory: str, *numbers: str) -> None:
         self.directory = directory
         self.workers, self.files, self.mean_file, self.mean_append = (int(number) for number in numbers[:4])

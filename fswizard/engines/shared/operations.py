@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import math
 import re
-from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from fswizard.engines.shared.engine import Files, Timed
-from fswizard.engines.shared.programs import Done, Work, counted, worker
+from fswizard.engines.shared.programs import Work, counted, worker
 from fswizard.engines.shared.tree_worker import PACKAGE_FILES, Tree
 from fswizard.language import N_, _, n_
 from fswizard.model.estimates import FILES_MADE_PER_S, SEQUENTIAL_BYTES_PER_S
@@ -36,11 +34,8 @@ LEAST_ACCESS_TIME_BYTES = 256
 """If nothing but the inode is written."""
 LINE_BYTES = 16
 """Length of the line that `find` writes for each file."""
-LEFT_BY_COMPRESSION = 0.52
-"""Compressed size of generated files, over their size."""
 CHANGED_EVERY = 20
 """In a second copy, one file in this many has different content."""
-BORG_START_S = 0.7
 
 
 class Operation:
@@ -65,6 +60,8 @@ class Operation:
     """Speeds on an ordinary SSD; the duration is the sum of the time for files and the time for bytes."""
     file_bytes = 0
     """Bytes written for each file, in addition to its content."""
+    written_share = 1.0
+    """Bytes written for each byte of content, if it writes any."""
     unit_files = 100
     """Number of files in a unit of work; see `TreeJob.scaled`."""
 
@@ -102,17 +99,12 @@ class Operation:
         warm_up, deletes = self.warm_up(), self.input if self.deletes else ""
         return Timed(self.works(), self.needs(), warm_up, makes, deletes, reads=warm_up is None)
 
-    @classmethod
-    def written(cls, job: TreeJob, done: Sequence[Done]) -> int:
-        """Bytes that the timed programs asked to write."""
-        return job.total_bytes if cls.makes else 0
-
     def work(self, argv: tuple[str, ...] = (), **more: Any) -> Work:
         """The program that is timed, by default `command`."""
-        written_bytes = self.job.files * self.file_bytes + (self.job.total_bytes if self.makes else 0)
+        content_bytes = int(self.written_share * self.job.total_bytes) if self.makes else 0
         return self.program(
             argv or self.words(self.command), _(self.doing, files=self.files), self.counter,
-            self.files_per_s, self.bytes_per_s, **{"written_bytes": written_bytes, **more},
+            self.files_per_s, self.bytes_per_s, written_bytes=self.job.files * self.file_bytes + content_bytes, **more,
         )  # fmt: skip
 
     def program(
@@ -190,45 +182,28 @@ class Backup(Operation):
     """The first borg archive in a repository on the candidate, of a source that is in memory."""
 
     doing, counter = N_("backing up {files}"), "read_chars"
-    command = "borg create --json TREE-repository::first SOURCE"
-    copy, new_share = "", 1.0
-    files_per_s, bytes_per_s = 6_000, 350e6  # cut into pieces, hashed and compressed
-
-    def works(self) -> tuple[Work, ...]:
-        written_bytes = int(self.job.total_bytes * LEFT_BY_COMPRESSION * self.new_share)
-        work = self.work(written_bytes=written_bytes, env=self.env)
-        return (replace(work, seconds=BORG_START_S + work.seconds),)
-
-    @property
-    def env(self) -> Mapping[str, str]:
-        """borg's settings, cache and list of known repositories are those of the run."""
-        return {"BORG_BASE_DIR": f"{self.scratch}/borg"}
+    command, copy, makes = "borg create MADE::first SOURCE", "", "-repository"
+    files_per_s, bytes_per_s, written_share = 6_000, 350e6, 0.52  # cut into pieces, hashed and compressed
 
     def needs(self) -> tuple[Files, ...]:
-        init = self.words("borg init --encryption=none TREE-repository")
         works = (
-            Work(("rm", "-rf", f"{self.scratch}/borg"), _("forgetting earlier repositories")),
-            Work(init, _("making a repository"), BORG_START_S, env=self.env),
+            Work(("rm", "-rf", f"{self.scratch}/.cache/borg"), _("forgetting earlier repositories")),
+            Work(self.words("borg init --encryption=none MADE"), _("making a repository"), 0.7),
         )
-        return self.generated(self.source), Files(init[-1], self.tree_bytes, works, recreate=True)
+        return self.generated(self.source), Files(self.made, self.tree_bytes, works, recreate=True)
 
     def warm_up(self) -> Work:
         return self.into_memory(f"{self.source}{self.copy}")
 
     def timed(self) -> Timed:
-        return replace(super().timed(), reads=True)  # the repository
-
-    @classmethod
-    def written(cls, job: TreeJob, done: Sequence[Done]) -> int:
-        """Bytes that borg reports as stored in its repository."""
-        return int(json.loads(done[0].finished.stdout)["archive"]["stats"]["deduplicated_size"])
+        return replace(super().timed(), makes=None, reads=True)  # the repository
 
 
 class BackupAgain(Backup):
     """An archive of a second, nearly identical copy; large files change only at their beginning."""
 
-    command = "borg create --json TREE-repository::second-{now:%s%f} SOURCE-again"
-    on, copy, new_share = Backup, "-again", 1 / CHANGED_EVERY / 2
+    command, copy = "borg create MADE::second-{now:%s%f} SOURCE-again", "-again"
+    on, written_share = Backup, Backup.written_share / CHANGED_EVERY / 2
 
     def needs(self) -> tuple[Files, ...]:
         assert self.before
@@ -269,7 +244,7 @@ class Install(Operation):
         # Two processes hand on, as archives, what a third one writes.
         done = counted("write_chars", total_bytes + 2 * (total_bytes + files * TAR_BYTES))
         database = Work(self.words("mkdir --parents MADE/var/lib/dpkg"), _("an empty database"))
-        return database, self.work(share_done=done, whole=total_bytes, env={"HOME": self.made})
+        return database, self.work(share_done=done, whole=total_bytes)
 
     def needs(self) -> tuple[Files, ...]:
         """Uncompressed packages, as decompression would measure the processor."""

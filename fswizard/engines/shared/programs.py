@@ -9,9 +9,9 @@ import re
 import shutil
 import signal
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import field, replace
+from dataclasses import replace
 from pathlib import Path, PurePath
 from typing import Any, Literal, NamedTuple
 
@@ -65,7 +65,6 @@ class Work:
     whole: float = 0.0
     """Bytes or files of the whole work; 0 to show the disk's rate instead."""
     unit: Literal["B/s", "1/s"] = "B/s"
-    env: Mapping[str, str] = field(default_factory=dict)
     reader: Reader | None = None
     """For a program that prints its progress."""
     times_itself: bool = False
@@ -140,7 +139,8 @@ async def carry_out(
         target = Path(work.argv[3])
         shutil.copyfile(Path(__file__).with_name(target.name), target)
         target.chmod(0o644)
-    process = await context.start(work.argv, env=work.env, limited=limited)
+    home = {"HOME": context.scratch, "BORG_BASE_DIR": context.scratch}  # none of the user's settings
+    process = await context.start(work.argv, env=home, limited=limited)
     return await follow(process, work, emit, limit_s=limit_s, devices=context.devices, cut_s=cut_s)
 
 
@@ -256,9 +256,8 @@ class _Meter:
     """Emits the progress of a program, from the kernel's counters of the process and of the devices."""
 
     def __init__(self, work: Work, devices: Sequence[str], emit: Emit, cut_s: float) -> None:
-        self.worst_stall_s = 0.0
-        self.share = 1.0
-        """Completed share of the work; below 1 once the program has to be stopped."""
+        self.worst_stall_s, self.share = 0.0, 1.0
+        """The share of the work that is completed is below 1 once the program has to be stopped."""
         self._work, self._devices, self._emit, self._cut_s = work, devices, emit, cut_s
         self._began_s = self._at_s = self._active_s = clock.monotonic()
         self._fraction, self._counted = 0.0, counters(*devices)

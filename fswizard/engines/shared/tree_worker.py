@@ -45,7 +45,9 @@ class Tree:
     """The files and directories of a tree, and the operations on it."""
 
     def __init__(self, shape: str, files: int, total_bytes: int) -> None:
-        dice = random.Random(f"{SEED} {os.path.basename(shape)} {files} {total_bytes}")
+        dice, self.dice = random.Random(f"{SEED} {os.path.basename(shape)} {files} {total_bytes}"), random.Random(SEED)
+        self.pools: dict[float, memoryview] = {}
+        """Content, by its incompressible share."""
         self.directories: list[str] = []
         """Directories to create first, parents first, as they may be empty."""
         self.entries: list[tuple[str, int, float]]
@@ -71,16 +73,15 @@ class Tree:
 
     def make(self, directory: str, changed_every: int = 0) -> None:
         """Write the tree below a directory that does not exist yet."""
-        content, other = Content(), random.Random(SEED + 1)
+        other = random.Random(SEED + 1)
         for path in self.directories:
             os.makedirs(f"{directory}/{path}", exist_ok=True)
         for number, (path, size, share) in enumerate(self.entries):
             changed = changed_every and number % changed_every == 0
-            content.write(f"{directory}/{path}", size, share, other if changed else None)
+            self.write(f"{directory}/{path}", size, share, other if changed else None)
 
     def packages(self, directory: str) -> None:
         """Write the tree as source directories for dpkg-deb, with a few files in each."""
-        content = Content()
         for number, (path, size, share) in enumerate(self.entries):
             name = f"package-{number // PACKAGE_FILES * PACKAGE_FILES:06d}"
             package = f"{directory}/{name}"
@@ -89,7 +90,22 @@ class Tree:
                 os.chmod(f"{package}/DEBIAN", 0o755)  # whatever the user's umask is
                 with open(f"{package}/DEBIAN/control", "w") as control:
                     control.write(CONTROL.format(name=name))
-            content.write(f"{package}/{path}", size, share)
+            self.write(f"{package}/{path}", size, share)
+
+    def write(self, path: str, size: int, share: float, first: random.Random | None = None) -> None:
+        """Create a file and its directory; `first` selects different bytes for its first write."""
+        share = round(share * SHARES) / SHARES
+        if share not in self.pools:
+            self.pools[share] = _pool(share)
+        pool, left = self.pools[share], size
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with open(path, "wb", buffering=0) as file:
+            while left:
+                length = min(left, WRITE_BYTES)
+                start = self.dice.randrange(len(pool) - length)
+                if first and left == size:
+                    start = first.randrange(len(pool) - length)
+                left -= file.write(pool[start : start + length])
 
     def read(self, directory: str, seed: int) -> None:
         """Read every file of the tree whole, in an order determined by the seed."""
@@ -160,29 +176,6 @@ def _project(files: int, endings: tuple[str, ...], dice: random.Random) -> Itera
         if number % 12 == 0 and number:
             made.append(f"{dice.choice(made)}/part-{len(made):04d}")
         yield f"{made[-1]}/file-{number:06d}.{dice.choice(endings)}"
-
-
-class Content:
-    """Content of files with a given incompressible share."""
-
-    def __init__(self) -> None:
-        self.dice = random.Random(SEED)
-        self.pools: dict[float, memoryview] = {}
-
-    def write(self, path: str, size: int, share: float, first: random.Random | None = None) -> None:
-        """Create a file and its directory; `first` selects different bytes for its first write."""
-        share = round(share * SHARES) / SHARES
-        if share not in self.pools:
-            self.pools[share] = _pool(share)
-        pool, left = self.pools[share], size
-        os.makedirs(os.path.dirname(path), exist_ok=True)
-        with open(path, "wb", buffering=0) as file:
-            while left:
-                length = min(left, WRITE_BYTES)
-                start = self.dice.randrange(len(pool) - length)
-                if first and left == size:
-                    start = first.randrange(len(pool) - length)
-                left -= file.write(pool[start : start + length])
 
 
 def _pool(share: float) -> memoryview:
