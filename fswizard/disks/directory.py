@@ -29,8 +29,9 @@ from fswizard.system.block_stats import counters, device_under
 from fswizard.system.process import Finished, Process
 
 USED_SPACE = N_(
-    "These filesystems differ in age, fill and place on their disks, so a difference may come from that and not from "
-    "the filesystem; and figures for many small files are those of a warm cache. A scratch image avoids both."
+    "These filesystems differ in age, fill and place on their disks, or lie on different disks, so a difference may "
+    "come from that and not from the filesystem; and figures for many small files are those of a warm cache. A "
+    "scratch image avoids all of that."
 )
 
 

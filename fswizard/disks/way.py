@@ -8,12 +8,14 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 
 from fswizard.disks import rights
-from fswizard.disks.bus import Bus, is_allowed
+from fswizard.disks.bus import Bus, is_allowed, loops
 from fswizard.disks.exact_commands import mount_options
 from fswizard.disks.rights import State
 from fswizard.errors import FswizardError
 from fswizard.language import _
 from fswizard.model.filesystem import Candidate
+from fswizard.system import mounts
+from fswizard.system.block_device import HERE
 
 FILESYSTEMS = frozenset({"ext2", "ext3", "ext4", "xfs", "btrfs", "f2fs", "exfat", "udf"})
 """Filesystems that a user can make on a file with write access for themselves and that udisks2 mounts by that name.
@@ -43,6 +45,8 @@ def why_root(candidates: Sequence[Candidate]) -> str:
         name = candidate.filesystem.name
         if name not in FILESYSTEMS:
             return candidate.filesystem.title
+        if name == "btrfs" and _has_hidden_mounts():
+            return _("mkfs.btrfs can't look at the file of a mounted loop device")
         allowed = f"{ALLOWED['']} {ALLOWED.get(name, '')}".split()
         for option in mount_options(candidate):
             if option.partition("=")[0] not in allowed:
@@ -53,6 +57,15 @@ def why_root(candidates: Sequence[Candidate]) -> str:
 def image_rights() -> State:
     """How scratch images are attached and mounted: by udisks2, or as root where it is unavailable."""
     return "udisks" if not why_no_udisks() and os.geteuid() else rights.state()
+
+
+def _has_hidden_mounts() -> bool:
+    """Whether mkfs.btrfs would fail, as this user may not look at the file of a mounted loop device."""
+    mounted = {mount.device for mount in mounts.current()}
+    for name, file in loops().items():
+        if HERE.text(f"/sys/block/{name}/dev") in mounted and not os.access(os.path.dirname(file), os.X_OK):
+            return True
+    return False
 
 
 @cache

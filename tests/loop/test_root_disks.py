@@ -124,6 +124,8 @@ async def test_a_device_of_which_somebody_keeps_a_mount_is_not_written(
     """No table of mounts here has it, so the kernel is asked."""
     disk, other = [await image(disks, tmp_path) for _ in range(2)]
     await made_and_mounted(disk, "ext2")
+    with pytest.raises(Refused, match="is mounted"):
+        await disk.wipe()
     command = ["unshare", *options, "--mount", "--propagation", "private", "sh", "-c", "sync; echo in; exec cat"]
     keeper = subprocess.Popen(  # noqa: ASYNC220 - it says at once that it is there
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE

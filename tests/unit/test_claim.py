@@ -73,9 +73,12 @@ def test_the_device_is_in_use_nowhere_else_by_any_path_to_it_and_does_not_fail(
     monkeypatch.setattr(claim.disk_facts, "read", lambda device, contents: facts)
     monkeypatch.setattr(claim.disk_facts, "openers", lambda facts, without_pid, anywhere: [])
     with pytest.raises(Refused, match="sdb reports that it is failing") if code > 8 else nullcontext():
-        claim.claim(Member("/dev/sdb", DEVICE.size_bytes, "", DEVICE.number, DEVICE.diskseq, "Z84"), "").detach()
-    looked = [("sdb", os.O_RDONLY), ("sdb", os.O_RDWR | os.O_EXCL), ("sdc", os.O_RDONLY | os.O_EXCL)]
-    assert opened == [*looked, *([] if code > 8 else [("sdb", os.O_RDWR)])]
+        claimed = claim.claim(Member("/dev/sdb", DEVICE.size_bytes, "", DEVICE.number, DEVICE.diskseq, "Z84"), "")
+        claimed.require_same(unused=True)
+        claimed.detach()
+    unused = [(name, os.O_RDONLY | os.O_EXCL) for name in ("sdb", "sdc")]
+    looked = [("sdb", os.O_RDONLY), ("sdb", os.O_RDWR | os.O_EXCL), unused[1]]
+    assert opened == (looked if code > 8 else [*looked, ("sdb", os.O_RDWR), *unused])
 
 
 def test_a_disk_that_does_not_answer_is_refused_and_a_missing_smartctl_is_not(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from types import SimpleNamespace
+
 import pytest
 
 from fswizard.disks import exact_commands as commands
 from fswizard.disks import way
 from fswizard.filesystems import parse_candidate, parse_candidates
 from fswizard.model.plan import Target
+from fswizard.system import mounts
+from fswizard.system.block_device import Tree
 
 IMAGE = Target("image", "/home/you", 1 << 30)
 
@@ -38,6 +43,23 @@ def test_root_itself_and_a_machine_without_a_session_do_not_go_through_udisks(mo
     assert way.why_root(parse_candidates("ext4:noatime")) == "no D-Bus"
     monkeypatch.setattr(way.os, "geteuid", lambda: 0)
     assert way.why_root(parse_candidates("ext4")) == "root started fswizard"
+
+
+def test_mkfs_btrfs_looks_at_the_files_of_mounted_loop_devices(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    device = tmp_path / "sys/block/loop0/dev"
+    device.parent.mkdir(parents=True)
+    device.write_text("7:0\n")
+    monkeypatch.setattr(way, "HERE", Tree(tmp_path))
+    for file, mounted, why in (
+        ("/nowhere/image", "7:0", "loop device"),
+        ("/nowhere/image", "7:1", ""),
+        ("/tmp/image (deleted)", "7:0", ""),
+    ):
+        monkeypatch.setattr(way, "loops", lambda file=file: {"loop0": file})
+        monkeypatch.setattr(mounts, "current", lambda mounted=mounted: (SimpleNamespace(device=mounted),))
+        reason = way.why_root(parse_candidates("btrfs"))
+        assert (why in reason) if why else reason == ""
+        assert way.why_root(parse_candidates("ext4")) == ""
 
 
 def test_the_user_owns_what_is_made() -> None:

@@ -402,6 +402,13 @@ OPEN = may_erase.make_finding("open", name="sdb1", program="{pid}\x1b", pid="9")
 FAILING = may_erase.make_finding("failing", device="sdb")
 
 
+def test_where_the_kernel_numbers_no_disks_none_is_the_one_that_was_chosen() -> None:
+    """Another of the same size may have taken its name."""
+    for device, diskseq, codes in ((DEVICE, 7, []), (DEVICE, 8, ["gone"]), (replace(DEVICE, diskseq=0), 0, ["gone"])):
+        facts = replace(FREE, device=device)
+        assert [finding.code for finding in may_erase.changes(facts, diskseq, DEVICE.size_bytes)] == codes
+
+
 def test_the_weightiest_comes_first_and_no_text_of_a_disk_is_a_template() -> None:
     against = findings(replace(FREE, uses=[FAILING, OPEN, SWAP]))
     assert [finding.code for finding in against] == ["swap", "open", "failing"]
