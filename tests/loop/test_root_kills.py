@@ -161,7 +161,7 @@ as_root.start, commands.start = as_roots, as_users
 """
 PROGRAMS = (
     "mount", "fallocate", "dd", "wipefs", "mkfs.ext4", "mount", "python3", "umount", "mount", "fio", "sync", "sync",
-    "umount", "umount",
+    "sync", "umount", "umount",
 )  # fmt: skip
 """What a run with one round and one candidate starts, in that order."""
 SOME = [

@@ -188,7 +188,10 @@ def test_what_does_not_fit_is_refused_and_nothing_is_written(bench: Bench, disk:
     assert (machine.fstab, machine.beside, digest(disk.file)) == (fstab, [], before)
 
 
-def test_an_fstab_that_others_can_change_is_refused(disk: Case, machine: PrivateMachine) -> None:
+def test_what_others_can_change_is_refused(disk: Case, machine: PrivateMachine) -> None:
+    machine.said("chmod", "777", "/mnt")
+    assert "Other accounts can change /mnt" in machine.set_up(order(disk.path))[2][0]
+    machine.said("chmod", "755", "/mnt")
     (machine.etc / "fstab").chmod(0o666)
     assert "Other accounts can change /etc/fstab" in machine.set_up(order(disk.path))[2][0]
 
