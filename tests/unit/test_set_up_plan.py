@@ -82,6 +82,17 @@ def test_a_program_that_is_missing_is_named_before_anything_is_asked(monkeypatch
     assert (here.uid, here.whole) == (1, False), "the owner is who called sudo"
 
 
+def test_a_label_that_another_device_has_is_not_taken(monkeypatch: pytest.MonkeyPatch) -> None:
+    labels = {"/dev/disk/by-label/data": "sdy"}
+    monkeypatch.setattr(set_up, "HERE", SimpleNamespace(device_at=lambda path: labels.get(path, "")))
+    monkeypatch.setattr(set_up, "_require_free", lambda point: None)
+    monkeypatch.setattr(as_root, "find", lambda program: program)
+    candidate = parse_candidate("ext4")
+    check_machine(candidate, POINT, Device("sdy", "sdy", ""))
+    with pytest.raises(Refused):
+        check_machine(candidate, POINT, Device("sdz", "sdz", ""))
+
+
 def test_what_others_can_change_is_not_roots_alone(tmp_path: Path) -> None:
     if os.geteuid():
         pytest.skip("what root alone can change only root can make")
