@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import errno
-import os
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 
-from fswizard.engines.shared.context import BareDevice, WorkloadContext, WorkloadFailed
+from fswizard.engines.shared.context import BareDevice, WorkloadContext
 from fswizard.engines.shared.programs import Done, Work, carry_out, last_line, succeed, syncing, worker
 from fswizard.language import _
 from fswizard.model.frozen import frozen
@@ -217,9 +215,5 @@ async def cached_share(context: WorkloadContext) -> float | None:
     None if O_DIRECT is refused. Raises WorkloadFailed if nothing can be written at all.
     """
     argv = worker("direct", context.scratch, context.directory, *context.devices)
-    try:
-        return float((await succeed(context, *argv, limit_s=300.0)).stdout)
-    except WorkloadFailed as failed:
-        if os.strerror(errno.EINVAL) in failed.details:
-            return None
-        raise
+    share = (await succeed(context, *argv, limit_s=300.0)).stdout
+    return float(share) if share else None
