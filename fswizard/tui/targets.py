@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 from textual.content import Content
 
 from fswizard.errors import FswizardError
-from fswizard.filesystems import layouts
 from fswizard.language import _, n_, p_
 from fswizard.model.recipe import Recipe
 from fswizard.model.units import binary_text, size_text
@@ -51,8 +50,8 @@ def image_target(location: Location | FswizardError | None, recipe: Recipe, disk
     """A scratch image at a location, for the highlighted disk with the kernel name `disk`."""
     name = _("a scratch image of {size}", size=binary_text(recipe.image_bytes))
     if location is None:
-        meaning = keyed(_("Looking for free space … `d` names a directory instead."))
-        return Target(IMAGE, name, (_("looking for free space …"), "$muted"), meaning, usable=False)
+        looking = keyed(_("Looking for free space … `d` names a directory instead."))
+        return Target(IMAGE, name, looking, looking, usable=False)
     if isinstance(location, FswizardError):
         return _refused(IMAGE, name, _(location.message), failure(location))
     nothing_lost = (_("nothing is lost"), "$text-success")
@@ -92,9 +91,8 @@ def device_target(offer: Offer, recipe: Recipe, ticked: Sequence[str]) -> Target
     then = _("It is formatted for the test and left empty; you confirm that in the review.")
     if target.path in ticked:
         disks = n_("{count} disk", "{count} disks", count)
-        fitting = ", ".join(_(layout.title) for layout in layouts().values() if layout.fits(count))
         then = _("All are formatted for the test and left empty; you confirm each in the review.")
-        meaning = text(("⚠ ", "bold $text-error"), (f"{disks}: ", "bold"), f"{fitting or _('no layout')}. {then}")
+        meaning = text(("⚠ ", "bold $text-error"), (f"{disks}: ", "bold"), then)
     elif target.empty:
         nothing = (_("Nothing was found on {device}:", device=device.name) + " ", "bold $text-success")
         meaning = text(nothing, f"{_('nothing is lost.')} {then}")

@@ -13,8 +13,8 @@ from textual.containers import VerticalScroll
 from textual.widgets import DataTable, Input
 
 from fswizard.disks import rights
-from fswizard.errors import FswizardError
 from fswizard.language import N_, _
+from fswizard.tui.choices import toggled
 from fswizard.tui.drawing import keyed
 from fswizard.tui.drives import about_drive, best_for, drive_row
 from fswizard.tui.machine import DiskFacts
@@ -125,7 +125,7 @@ class DriveScreen(StepScreen):
         for path in self._ticked:
             if machine.device(path) is None:
                 self._gone = path.rpartition("/")[2]
-                self._ticked = tuple(other for other in self._ticked if other != path)
+                self._ticked = toggled(self._ticked, path)
         if self._disk and self._disk not in machine.disks:
             self._gone = self._disk
         first, drives = not self.drives.keys, machine.drives
@@ -156,7 +156,10 @@ class DriveScreen(StepScreen):
         """List the targets, and highlight the one that Enter selects."""
         facts = self._facts
         offers = facts.offers if facts else None
-        location = self._location(facts)
+        location = facts.location if facts else None
+        chosen = self.choices.location
+        if chosen and (chosen.drive == self._disk or chosen.drive not in (self.wizard.machine.disks or {})):
+            location = chosen
         targets: dict[str, Target] = {}
         if facts is not None or location is not None:
             targets[IMAGE] = image_target(location, self.recipe, self._disk)
@@ -181,19 +184,12 @@ class DriveScreen(StepScreen):
         self.target_list.highlight(self._target.key)
         self.say_usual()
 
-    def _location(self, facts: DiskFacts | None) -> Location | FswizardError | None:
-        """Where the image for the highlighted disk goes; None if that is not known yet."""
-        chosen = self.choices.location
-        if chosen and (chosen.drive == self._disk or chosen.drive not in (self.wizard.machine.disks or {})):
-            return chosen
-        return facts.location if facts else None
-
     @on(Table.Ticked)
     def _tick(self, event: Table.Ticked) -> None:
         path, machine = event.key.removeprefix(DEVICE), self.wizard.machine
         self._gone = ""
         if path in self._ticked:
-            self._ticked = tuple(other for other in self._ticked if other != path)
+            self._ticked = toggled(self._ticked, path)
         else:
             devices = ((other, machine.device(other)) for other in self._ticked)
             # two devices on one disk would fail together
@@ -269,12 +265,11 @@ class DriveScreen(StepScreen):
         if self._gone:
             self._gone = ""  # it was read that something else is highlighted
             self.say_usual()
-        elif self._no_root or not self._target.usable:
+            return
+        target = self._target
+        if self._no_root or not target.usable:
             self.say_usual()
-        else:
-            self._take(self._target)
-
-    def _take(self, target: Target) -> None:
+            return
         before, facts = self.choices, self._facts
         drive, devices, device_bytes = facts.drive if facts else None, tuple[str, ...](), 0
         if target.location is None:

@@ -100,7 +100,12 @@ class WorkloadsScreen(StepScreen):
                 warning = f"\n! {message}"
             self.say_estimate(draft, warning)
         self.set_class(bool(self.problem or self.absent), "-problem")
-        self._show_limits()
+        time = _("up to {duration}", duration=duration_text(self.choices.budget_s))
+        pairs: list[tuple[Piece, Piece]] = [(_("Time"), text((time, "bold"), "  ", keyed("`←` `→`")))]
+        if not self.choices.devices:
+            age = _("aged ones") if self.choices.age else _("new filesystems")
+            pairs.append((p_("of a filesystem", "Age"), text((age, "bold"), "  ", keyed("`a`"))))
+        self.query_one("#limits", Facts).show(pairs)
         self._show_recipe()
         self.refresh_bindings()
 
@@ -131,14 +136,6 @@ class WorkloadsScreen(StepScreen):
     def _present(self) -> tuple[Workload, ...]:
         """The tests that can run here."""
         return tuple(workload for workload in self.recipe.measured if workload.name not in self.absent)
-
-    def _show_limits(self) -> None:
-        time = _("up to {duration}", duration=duration_text(self.choices.budget_s))
-        pairs: list[tuple[Piece, Piece]] = [(_("Time"), text((time, "bold"), "  ", keyed("`←` `→`")))]
-        if not self.choices.devices:
-            age = _("aged ones") if self.choices.age else _("new filesystems")
-            pairs.append((p_("of a filesystem", "Age"), text((age, "bold"), "  ", keyed("`a`"))))
-        self.query_one("#limits", Facts).show(pairs)
 
     def _show_recipe(self) -> None:
         tests = []

@@ -19,7 +19,7 @@ OTHER_SCREEN = "import fcntl; fcntl.ioctl(open('/dev/tty0', 'wb'), 0x5606, {numb
 """VT_ACTIVATE: as Ctrl-Alt-F2 does for the second."""
 SEEN = "/run/seen"
 SCOPES = "/sys/fs/cgroup/user.slice/user-*.slice/user@*.service/app.slice/run-*.scope"
-WATCHER = f"while sleep 0.5; do cat {SCOPES}/memory.max; grep /media/{USER} /proc/self/mountinfo; done > {SEEN} 2>&1"
+WATCHER = f"while sleep 0.05; do cat {SCOPES}/memory.max; grep /media/{USER} /proc/self/mountinfo; done > {SEEN} 2>&1"
 CANDIDATES = ("f2fs:noatime", "exfat:noatime")
 """That a container's kernel does not know."""
 
