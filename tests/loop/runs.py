@@ -18,6 +18,7 @@ from fswizard.model.metrics import DURATION, IOPS
 from fswizard.model.plan import Plan
 from fswizard.model.recipe import Recipe, Workload
 from fswizard.model.result import Result
+from fswizard.session import FollowedRun
 from fswizard.session.planning import Choices, make_plan
 from fswizard.session.session import Session
 
@@ -58,8 +59,8 @@ At = Callable[[Event], object]
 """Does something at some events."""
 
 
-async def watch(session: Session, at: At = lambda event: None) -> list[Event]:
-    """Carry out a session to its end."""
+async def watch(session: Session | FollowedRun, at: At = lambda event: None) -> list[Event]:
+    """Carry out a session, or follow a run, to its end."""
     told = []
     async with aclosing(session.events()) as events:
         async for event in events:

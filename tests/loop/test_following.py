@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Callable
 from contextlib import aclosing
 from pathlib import Path
 
@@ -48,15 +47,6 @@ def begun(plan: Plan) -> FollowedRun:
     return FollowedRun(path)
 
 
-async def followed(run: FollowedRun, at: Callable[[Event], object] = lambda event: None) -> list[Event]:
-    heard = []
-    async with aclosing(run.events()) as events:
-        async for event in events:
-            heard.append(event)
-            at(event)
-    return heard
-
-
 def without_progress(events: list[Event]) -> list[object]:
     return [to_json(event) for event in events if not isinstance(event, StepProgressed)]
 
@@ -69,8 +59,8 @@ async def test_who_comes_late_sees_everything(tmp_path: Path) -> None:
     run = begun(plan_in(tmp_path))
     (entry,) = ongoing()
     assert (entry.plan.recipe.name, entry.plan.drive and entry.plan.drive.name) == ("short", "sdz")
-    heard = await followed(run)
-    late = await followed(FollowedRun(run.path))
+    heard = await watch(run)
+    late = await watch(FollowedRun(run.path))
     assert without_progress(late) == without_progress(heard)
     state = RunState.of(run.plan)
     for event in late:
@@ -86,7 +76,7 @@ async def test_a_run_is_stopped_by_anybody_and_goes_on_where_nobody_follows(tmp_
     async with aclosing(run.events()) as events:
         assert isinstance(await anext(events), RunStarted)
     stops = FollowedRun(find_ongoing("result").path)
-    *_, last = await followed(stops, lambda event: round_begins(event, 2) and stops.order("stop"))
+    *_, last = await watch(stops, lambda event: round_begins(event, 2) and stops.order("stop"))
     assert isinstance(last, RunEnded) and last.outcome == "stopped"
     assert names_in(tmp_path) == ["result.jsonl"]
 
@@ -114,7 +104,7 @@ async def test_half_a_line_is_waited_for(tmp_path: Path) -> None:
     write_result(path, make_result(outcome="finished"))
     whole = path.read_bytes()
     path.write_bytes(whole[:-40])
-    follows = asyncio.create_task(followed(FollowedRun(path)))
+    follows = asyncio.create_task(watch(FollowedRun(path)))
     await asyncio.sleep(0.3)
     path.write_bytes(whole)
     (*_, last) = await follows
