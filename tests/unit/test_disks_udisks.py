@@ -42,6 +42,15 @@ async def test_a_candidate_that_the_kernel_does_not_mount_has_failed(tmp_path: P
     assert (await mounted("Failed", tmp_path)).output == "for a test"
 
 
+async def test_a_workload_gains_no_rights_and_can_be_found_by_the_name_of_its_image(tmp_path: Path) -> None:
+    file = scratch_file.new(str(tmp_path), 0)
+    with closing(file):
+        disk = UdisksDisk(cast(Bus, None), file, None)
+        argv = ["sh", "-c", f'grep NoNewPrivs /proc/self/status; echo "${bus_module.IMAGE}"']
+        ended = await (await disk.start(argv, cwd=str(tmp_path), env={})).wait()
+        assert ended.output.split(maxsplit=2) == ["NoNewPrivs:", "1", file.identity]
+
+
 def test_a_loop_device_is_known_by_all_of_its_files_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """As the run knows the name: it may have several lines, blanks at its end, and what is not UTF-8."""
     files = {"loop0": b"/home/a\nb/#12 (deleted)", "loop1": b"/home/a", "loop2": b"/home/\xff/c \n", "loop3": None}
