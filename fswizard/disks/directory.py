@@ -49,12 +49,9 @@ class DirectoryContext:
         device = device_under(self.directory)
         return (device,) if device else ()
 
-    async def start(
-        self, argv: Sequence[str], *, cwd: str | None = None, env: Mapping[str, str] | None = None,
-        limited: bool = False,
-    ) -> Process:  # fmt: skip
+    async def start(self, argv: Sequence[str], *, env: Mapping[str, str], limited: bool = False) -> Process:
         start = self.limit.start if limited and self.limit else commands.start
-        return await start(argv, cwd=cwd or self.directory, env={"TMPDIR": self.scratch, **(env or {})})
+        return await start(argv, cwd=self.directory, env=env)
 
     async def sync(self) -> Finished:
         """Write everything back. Raises RunFailed on failure."""

@@ -180,12 +180,8 @@ class PreparedImage:
         # If this were cancelled, the cleanup would fail to unmount it a second time.
         return await timeouts.to_the_end(umount())
 
-    async def start(
-        self, argv: Sequence[str], *, cwd: str | None = None, env: Mapping[str, str] | None = None,
-        limited: bool = False,
-    ) -> Process:  # fmt: skip
-        environment = {"TMPDIR": self.scratch, **(env or {})}
-        return await self._disk.start(argv, cwd=cwd or self.directory, env=environment, limited=limited)
+    async def start(self, argv: Sequence[str], *, env: Mapping[str, str], limited: bool = False) -> Process:
+        return await self._disk.start(argv, cwd=self.directory, env=env, limited=limited)
 
     async def remount(self) -> None:
         await self._umount()

@@ -150,7 +150,7 @@ class FioJob(Engine):
     def timed(self, directory: str, scratch: str, seed: str) -> Timed:
         path = f"{directory}/fio-{binary_size_text(self.size_bytes)}{'-allocated' if self.allocated else ''}"
         work = self._work(path, seed)
-        if self.rw in ("write", "randwrite") and not self.seconds and self.jobs == 1:  # it makes a new file itself
+        if self.writes and not self.seconds and self.jobs == 1:  # it makes a new file itself
             return Timed((work,), makes=Files(path, self.size_bytes))
         # Its content does not compress.
         layout = FioJob("write", MIB, self.size_bytes, depth=4, direct=self.direct)._work(path, seed)

@@ -9,11 +9,10 @@ from __future__ import annotations
 
 import errno
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from functools import cache
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import tomli
 from msgspec import Meta
@@ -39,6 +38,7 @@ UNIT_BYTES = 8 * MIB
 DEEPEST = 63
 """Largest depth of a directory in a tree."""
 NO_SPACE_FOR_BORG = {"Insufficient free space to complete transaction": errno.ENOSPC}
+SHAPES = Path(tree_worker.__file__).with_name("shapes.toml")
 STEPS = Meta(min_length=2, max_length=1025)
 
 
@@ -56,12 +56,6 @@ class TreeShape:
     """Number of files in a directory."""
     depths: Annotated[tuple[Annotated[int, within(0, DEEPEST)], ...], STEPS]
     """Depth of the directory at each of the numbers of files; that of the top directory is 0."""
-
-
-@cache
-def shipped_shapes() -> Mapping[str, Mapping[str, Any]]:
-    """The shapes of `shapes.toml`, by name."""
-    return tomli.loads(Path(tree_worker.__file__).with_name("shapes.toml").read_text("utf-8"))
 
 
 @frozen
@@ -147,7 +141,7 @@ class TreeJob(Engine):
         if self.own:
             table = to_json(self.own)
         elif self.described:
-            shapes = shipped_shapes()
+            shapes = tomli.loads(SHAPES.read_text("utf-8"))
             table = {**shapes.get(shapes[self.shape].get("like", ""), {}), **shapes[self.shape]}
             table["directories"] = max(1, round(self.files / table["files_per_directory"]))
         else:

@@ -48,20 +48,14 @@ WITHIN = 2.0
 """Largest ratio between the ends of a displayed range of durations."""
 
 
-# What a job takes on an ordinary SATA SSD.
-
-
 def expected_s(job: Job, *, prepares: bool = True) -> float:
-    """Duration in seconds; without `prepares`, the files it works on exist already."""
+    """Duration on an ordinary SATA SSD; without `prepares`, the files it works on exist already."""
     return (job.cost.prepare_s if prepares else 0.0) + job.cost.measure_s + REMOUNT_S
 
 
 def writes_bytes(job: Job, *, prepares: bool = True) -> int:
     """Bytes written by the programs."""
     return (job.cost.prepare_bytes if prepares else 0) + job.cost.measure_bytes
-
-
-# Room.
 
 
 def room(jobs: Iterable[Job], place: str = "MOUNT") -> int:
@@ -85,16 +79,8 @@ def memory_limit_bytes(jobs: Iterable[Job], memory_bytes: int) -> int:
     return limit_bytes if buffered and 2 * limit_bytes < memory_bytes else 0
 
 
-# A whole run.
-
-
 def pace_of(drive: Drive | None) -> Pace:
     return PACES.get(drive.kind, SSD) if drive else SSD
-
-
-def filling_s(image_bytes: int, drive: Drive | None) -> float:
-    """Duration of writing a whole scratch image."""
-    return image_bytes / pace_of(drive).bytes_per_s
 
 
 def estimate(plan: Plan) -> Plan:
@@ -143,7 +129,7 @@ def estimate(plan: Plan) -> Plan:
         recipe=recipe,
         seconds_per_trial=trial_s,
         writes_bytes_per_trial=int(trial_bytes),
-        preparation_s=preparation_s + filling_s(filled_bytes, plan.drive),
+        preparation_s=preparation_s + filled_bytes / pace.bytes_per_s,
         looks_first=looks,
     )
 
@@ -174,13 +160,13 @@ def looked_at(plan: Plan, rates: Collection[float]) -> Plan:
     """
     if plan.first_look is None:
         return plan
-    cost = plan.first_look.job.cost
-    expected_rate = cost.measure_bytes / (cost.measure_s * pace_of(plan.drive).slower)
+    cost, pace = plan.first_look.job.cost, pace_of(plan.drive)
+    expected_rate = cost.measure_bytes / (cost.measure_s * pace.slower)
     longer = expected_rate / statistics.fmean(rates) - 1
     untimed_s = sum(each.seconds - each.job.seconds for each in plan.recipe.workloads if not each.box_s)
     return replace(
         plan,
-        preparation_s=plan.preparation_s + longer * filling_s(plan.target.filled_bytes, plan.drive),
+        preparation_s=plan.preparation_s + longer * plan.target.filled_bytes / pace.bytes_per_s,
         seconds_per_trial=plan.seconds_per_trial + longer * untimed_s,
     )
 

@@ -28,11 +28,8 @@ class LocalContext:
     started: list[LocalProcess] = field(default_factory=list)
     laid_out: set[str] = field(default_factory=set)
 
-    async def start(
-        self, argv: Sequence[str], *, cwd: str | None = None, env: Mapping[str, str] | None = None,
-        limited: bool = False,
-    ) -> LocalProcess:  # fmt: skip
-        process = await start(argv, cwd=cwd or self.directory, env=env)
+    async def start(self, argv: Sequence[str], *, env: Mapping[str, str], limited: bool = False) -> LocalProcess:
+        process = await start(argv, cwd=self.directory, env=env)
         self.started.append(process)
         return process
 

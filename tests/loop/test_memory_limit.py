@@ -91,14 +91,14 @@ async def test_in_directories_root_limits_what_is_measured_and_nothing_else(tmp_
     before = cgroups()
     with limited(LIMIT) as limit:
         context = DirectoryContext(str(tmp_path), str(tmp_path), set(), limit)
-        inside = await (await context.start(("sh", "-c", OWN), limited=True)).wait()
-        outside = await (await context.start(("sh", "-c", OWN))).wait()
+        inside = await (await context.start(("sh", "-c", OWN), env={}, limited=True)).wait()
+        outside = await (await context.start(("sh", "-c", OWN), env={})).wait()
         (own,) = [path for path in cgroups() - before if path.name == cgroup_in(inside.output)]
         assert inside.argv == ("sh", "-c", OWN)
         assert not cgroup_in(outside.output)
         with pytest.raises(OutOfMemory):
-            await (await context.start(HOG, limited=True)).wait()
-        assert (await (await context.start(("true",), limited=True)).wait()).exit_code == 0
+            await (await context.start(HOG, env={}, limited=True)).wait()
+        assert (await (await context.start(("true",), env={}, limited=True)).wait()).exit_code == 0
     assert own not in cgroups(), "others may have been made beside it"
     with limited(0) as none:
         assert none is None

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import itertools
 import json
+from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
@@ -11,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fswizard.engines.fio import Figures, FioJob
-from fswizard.engines.shared.programs import Done, Objects
+from fswizard.engines.shared.programs import Done, json_objects
 from fswizard.system.process import Finished
 
 NOISE = b"fio: this platform does {not} support X\n{ {{ \n{\nno\n}\n"
@@ -32,9 +34,15 @@ def test_objects_come_out_whole_wherever_the_stream_is_cut(cuts: list[int]) -> N
     dumps = [dump(4096), dump(8192)]
     data = NOISE + "".join(f"{json.dumps(one, indent=2)}\n" for one in dumps).encode()
     edges = [0, *sorted(min(cut, len(data)) for cut in cuts), len(data)]
-    reader = Objects()
-    pieces = (data[start:end] for start, end in itertools.pairwise(edges))
-    assert [one for piece in pieces for one in reader.feed(piece)] == dumps
+
+    async def pieces() -> AsyncIterator[bytes]:
+        for start, end in itertools.pairwise(edges):
+            yield data[start:end]
+
+    async def read() -> list[Any]:
+        return [one async for one in json_objects(pieces())]
+
+    assert asyncio.run(read()) == dumps
 
 
 @pytest.mark.parametrize(("rates", "late"), [([100] * 4 + [70] * 3 + [40] * 5, 0.4), ([100] * 7, None)])

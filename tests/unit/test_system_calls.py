@@ -93,13 +93,10 @@ class TracedContext(LocalContext):
     place: str = ""
     measuring: bool = False
 
-    async def start(
-        self, argv: Sequence[str], *, cwd: str | None = None, env: Mapping[str, str] | None = None,
-        limited: bool = False,
-    ) -> LocalProcess:  # fmt: skip
+    async def start(self, argv: Sequence[str], *, env: Mapping[str, str], limited: bool = False) -> LocalProcess:
         if self.measuring:
             argv = [*_strace(f"{self.place}/calls-{len(self.started)}"), *argv]
-        return await LocalContext.start(self, argv, cwd=cwd, env=env, limited=limited)
+        return await LocalContext.start(self, argv, env=env, limited=limited)
 
     def tell(self, what: WorkloadEvent) -> None:
         self.measuring = self.measuring or (isinstance(what, Doing) and what.measured)

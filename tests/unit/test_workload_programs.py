@@ -15,6 +15,7 @@ from pathlib import Path
 
 import psutil
 import pytest
+import tomli
 
 from fswizard import engines
 from fswizard.engines import WorkloadDisturbed, WorkloadFailed
@@ -24,7 +25,7 @@ from fswizard.engines.shared import tree_worker
 from fswizard.engines.shared.operations import TreeOperation
 from fswizard.engines.shared.programs import Done, Reader, Work, carry_out, failure, last_line
 from fswizard.engines.sqlite import SqliteJob
-from fswizard.engines.tree import TreeJob, shipped_shapes
+from fswizard.engines.tree import SHAPES, TreeJob
 from fswizard.errors import OutOfMemory
 from fswizard.model.codec import from_json
 from fswizard.model.recipe import Job
@@ -64,7 +65,7 @@ def contents(directory: Path) -> dict[str, bytes]:
     return {str(path.relative_to(directory)): path.read_bytes() for path in directory.rglob("*") if path.is_file()}
 
 
-@pytest.mark.parametrize("shape", ["small-files", "mixed", *shipped_shapes()])
+@pytest.mark.parametrize("shape", ["small-files", "mixed", *tomli.loads(SHAPES.read_text("utf-8"))])
 def test_a_tree_made_twice_is_identical_and_of_the_size_asked_for(tmp_path: Path, shape: str) -> None:
     job = from_json(TreeJob, {"operation": "copy", "shape": shape, "files": 400, "total_bytes": 3 * MIB})
     job.write_inputs(str(tmp_path), 1)

@@ -42,40 +42,29 @@ class WorkloadContext(Protocol):
         It may exist only in the mount namespace of the programs: use programs to access it, or `/proc/PID/cwd` of a
         program that runs there.
         """
-        ...
 
-    @property
-    def scratch(self) -> str:
-        """A private directory outside the candidate, for job files and TMPDIR, accessible to this process, too."""
-        ...
+    scratch: str
+    """A private directory outside the candidate, for job files and TMPDIR, accessible to this process, too."""
 
     @property
     def devices(self) -> tuple[str, ...]:
         """Kernel names of the underlying block devices, for /sys/class/block/NAME/stat; empty if unknown."""
-        ...
 
-    @property
-    def laid_out(self) -> set[str]:
-        """Paths created by workloads that still exist: below `directory` in this cell, below `scratch` in this run."""
-        ...
+    laid_out: set[str]
+    """Paths created by workloads that still exist: below `directory` in this cell, below `scratch` in this run."""
 
-    async def start(
-        self, argv: Sequence[str], *, env: Mapping[str, str] | None = None, limited: bool = False
-    ) -> Process:
+    async def start(self, argv: Sequence[str], *, env: Mapping[str, str], limited: bool = False) -> Process:
         """Start a program as the user, without capabilities, in `directory`.
 
         A `limited` program gets the plan's memory limit, if the machine supports one: for measured, buffered I/O.
         """
-        ...
 
     async def remount(self) -> None:
         """Empty the candidate's caches by unmounting and mounting again, or by the closest alternative."""
-        ...
 
     async def used_bytes(self) -> int | None:
         """Sync, and return the space used on the candidate's filesystem, metadata included; None if others use it,
         too."""
-        ...
 
 
 def forget_cell(laid_out: set[str], scratch: str) -> None:

@@ -9,7 +9,7 @@ import re
 import shutil
 import signal
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path, PurePath
@@ -35,8 +35,6 @@ KILLED = re.compile(
     rf"\bsignal[ =]({'|'.join(str(int(number)) for number in SENT)})\b|\b({'|'.join(number.name for number in SENT)})\b"
 )
 """Message of tar, rsync, borg or the file server when they or a child process were killed."""
-FIO_INTERRUPTED = ("fio", 128)
-"""fio's exit code after SIGINT or SIGTERM."""
 SYSTEM_PYTHON = "/usr/bin/python3"
 """An interpreter that every user can start, as the running one may be in a home directory."""
 PYTHON_OPTIONS = ("-I", "-S")
@@ -139,8 +137,9 @@ async def carry_out(
         target = Path(work.argv[3])
         shutil.copyfile(Path(__file__).with_name(target.name), target)
         target.chmod(0o644)
-    home = {"HOME": context.scratch, "BORG_BASE_DIR": context.scratch}  # none of the user's settings
-    process = await context.start(work.argv, env=home, limited=limited)
+    # None of the user's settings.
+    environment = dict.fromkeys(("TMPDIR", "HOME", "BORG_BASE_DIR"), context.scratch)
+    process = await context.start(work.argv, env=environment, limited=limited)
     return await follow(process, work, emit, limit_s=limit_s, devices=context.devices, cut_s=cut_s)
 
 
@@ -165,10 +164,8 @@ async def follow(
 
     async def to_the_end() -> Finished:
         if work.reader:
-            objects = Objects()
-            async for chunk in process.chunks():
-                for each in objects.feed(chunk):
-                    errors.append(work.reader(answers, each, emit))
+            async for each in json_objects(process.chunks()):
+                errors.append(work.reader(answers, each, emit))
         return await process.wait()
 
     name, deadline_s = program_name(work.argv), clock.monotonic() + limit_s
@@ -226,28 +223,23 @@ def require_unkilled(finished: Finished) -> None:
     if not signal_name and message:
         number, name = message.groups()
         signal_name = name or signal.Signals(int(number)).name
-    if (program, finished.exit_code) == FIO_INTERRUPTED:
+    if (program, finished.exit_code) == ("fio", 128):
         signal_name = "SIGINT or SIGTERM"
     if signal_name:
         raise WorkloadDisturbed(program, signal_name)
 
 
-class Objects:
-    """Extracts JSON objects from a stream of bytes. Each begins and ends with a brace at the beginning of a line."""
-
-    def __init__(self) -> None:
-        self._lines: list[bytes] = []
-        self._begun = b""
-
-    def feed(self, chunk: bytes) -> Iterator[Any]:
-        """The objects completed by `chunk`, without the text between them."""
-        *lines, self._begun = (self._begun + chunk).split(b"\n")
-        for line in lines:
+async def json_objects(chunks: AsyncIterator[bytes]) -> AsyncIterator[Any]:
+    """JSON objects that begin and end with a brace at the beginning of a line, without the text between them."""
+    lines, begun = list[bytes](), b""
+    async for chunk in chunks:
+        *whole, begun = (begun + chunk).split(b"\n")
+        for line in whole:
             if line.startswith(b"{"):
-                self._lines = []
-            self._lines.append(line)
+                lines = []
+            lines.append(line)
             if line.startswith((b"{", b"}")) and line.endswith(b"}"):
-                text = b"\n".join(self._lines).decode(errors="replace")
+                text = b"\n".join(lines).decode(errors="replace")
                 with suppress(ValueError):  # text with such lines
                     yield json.loads(text, strict=False)  # fio prints file names as they are
 

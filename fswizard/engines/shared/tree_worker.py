@@ -5,8 +5,8 @@
     tree_worker.py read SHAPE FILES TOTAL_BYTES DIRECTORY SEED
 
 `make` writes the tree, `packages` writes it for dpkg-deb; `read` reads it in random order, like the start of programs.
-With CHANGED_EVERY the content of every n-th file begins differently. The program prints its duration in seconds,
-without the start of the interpreter.
+With CHANGED_EVERY the content of every n-th file begins differently. The program prints the duration of this in
+seconds, without the start of the interpreter and the listing of the tree.
 
 SHAPE is `small-files`, `mixed` or `video`, whose sizes are log-normal, or the path of a JSON file with quantiles as in
 a recipe's table `tree`; there, subdirectories are preferably created in directories that already have some, as in real
@@ -190,8 +190,7 @@ def _pool(share: float) -> memoryview:
 
 
 def main(what: str, shape: str, files: str, total_bytes: str, directory: str, *more: str) -> None:
-    began_s = time.monotonic()
-    tree = Tree(shape, int(files), int(total_bytes))
+    tree, began_s = Tree(shape, int(files), int(total_bytes)), time.monotonic()
     getattr(tree, what)(directory, *map(int, more))
     print(time.monotonic() - began_s)
 
