@@ -32,7 +32,7 @@ def layouts_by_maker() -> Mapping[str, Mapping[str, Layout]]:
     """Layouts of `md`, `luks`, `zfs` and `btrfs`, by their word in short names."""
     made: dict[str, dict[str, Layout]] = {}
     for layout in layouts().values():
-        made.setdefault(layout.maker, {})[layout.level_name] = layout
+        made.setdefault(layout.maker, {})[layout.name.partition(":")[2]] = layout
     return made
 
 

@@ -73,11 +73,6 @@ class Layout:
             return self.alone and members == 1
         return not (self.pairs and members % 2)
 
-    @property
-    def level_name(self) -> str:
-        """Its name without the maker: `raid5`, `raidz`, `raid1`; empty if the maker has only one layout."""
-        return self.name.partition(":")[2]
-
     def usable_bytes(self, members: int, member_bytes: int) -> int:
         """Space for data and the filesystem's structures; `member_bytes` is the size of the smallest member."""
         if not self.copies:

@@ -72,8 +72,5 @@ FIRST_LOOK_RATE = Metric("first_look_rate", "B/s", "higher")
 
 LATENCIES = (MEDIAN_LATENCY, P99_LATENCY, WORST_LATENCY)
 SYNCS = (SYNC_MEDIAN, SYNC_P99, SYNC_P999)
-
-
-def is_stall(metric: str) -> bool:
-    """Whether it is the longest wait of a program, of a disk, or of one kind of operation."""
-    return metric.endswith((WORST_LATENCY.name, WORST_STALL.name))
+STALLS = (WORST_LATENCY.name, WORST_STALL.name)
+"""Ends of the names of the longest waits, some of which are of one kind of operation."""

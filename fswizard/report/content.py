@@ -339,7 +339,7 @@ def worst_stalls(findings: Findings) -> Iterator[str]:
 def _stalls(findings: Findings) -> Mapping[str, float]:
     worst: dict[str, float] = {}
     for summary in findings.summaries:
-        if metrics.is_stall(summary.metric) and summary.worst:
+        if summary.metric.endswith(metrics.STALLS) and summary.worst:
             worst[summary.candidate] = max(worst.get(summary.candidate, 0.0), summary.worst)
     return worst
 
