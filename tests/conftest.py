@@ -55,7 +55,6 @@ PROGRAMS = {
     "sqlite3": ("sqlite3", "sqlite3"),
     "strace": ("strace", "strace"),
     "dpkg": ("dpkg-deb", "dpkg"),
-    "tmux": ("tmux", "tmux"),
     "cc": ("cc", "gcc libc6-dev"),
     "rsvg": ("rsvg-convert", "librsvg2-bin"),
     "nbd": ("nbdkit nbdfuse /dev/fuse", "nbdkit libnbd-bin fuse3"),

@@ -17,6 +17,8 @@ from pathlib import Path
 
 from tests.loop.tiny_run import FSWIZARD, LIMIT_S
 
+HOME, ENTER = "\x1b[H", "\r"
+
 
 @dataclass
 class Terminal:
@@ -88,6 +90,20 @@ def on_a_terminal(
         process.wait()
         if made.master >= 0:
             os.close(made.master)
+
+
+def start_quick_run(shown: Terminal) -> None:
+    """Start a run with the quick recipe in the wizard, with Enter alone."""
+    for words, keys in (
+        ("What would you like to know?", HOME + ENTER),
+        ("removed", ENTER),
+        ("Choose filesystems to compare", ENTER),
+        ("What do you use it for?", ENTER),
+        ("starts the run", ENTER),
+    ):
+        shown.await_text(words)
+        shown.shown.clear()
+        shown.type(keys)
 
 
 def talk(command: Sequence[str], directory: Path, answers: Mapping[str, str]) -> str:

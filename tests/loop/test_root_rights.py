@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -16,9 +17,9 @@ from fswizard.model.codec import to_json
 from tests.fakes.host import ROOMY
 from tests.loop import root_disk
 from tests.loop.devices import Bench, signatures
-from tests.loop.machine_state import left_of_a_run, names_in
+from tests.loop.machine_state import left_of_a_run, names_in, wait_until
 from tests.loop.people import PASSWORD, PROMPT, USERS, User
-from tests.loop.terminals import on_a_terminal, talk
+from tests.loop.terminals import on_a_terminal, start_quick_run, talk
 from tests.loop.test_device_target import plan
 from tests.loop.tiny_run import LASTING, LIMIT_S, MAIN
 
@@ -238,6 +239,27 @@ def test_sudo_asks_for_the_password_on_the_terminal_and_nowhere_else(asked: User
     assert PASSWORD not in said
     assert results.load(asked.home / "tiny.jsonl").outcome == "finished", said
     is_theirs(asked, "tiny.jsonl")
+
+
+def test_the_wizard_lets_sudo_ask_on_its_terminal_and_then_measures(asked: User) -> None:
+    """Seconds, as a wizard has to come up."""
+    recipes = asked.home / ".config/fswizard/recipes"
+    recipes.mkdir(parents=True)
+    (recipes / "quick.toml").write_text((asked.home / "tiny.toml").read_text().replace('"short"', '"quick"'))
+    subprocess.run(["chown", "--recursive", f"{asked.name}:", asked.home], check=True)
+    script = f"import os; os.environ['TERM'] = 'linux'\n{ROOMY}\n{MAIN}"
+    with on_a_terminal(["env", f"--chdir={asked.home}", *asked.command(script)], (120, 36)) as terminal:
+        start_quick_run(terminal)
+        terminal.await_text(PROMPT)
+        terminal.type(f"{PASSWORD}\n")
+
+        def ended() -> bool:
+            return any('"RunEnded"' in path.read_text() for path in asked.home.rglob("results/*.jsonl"))
+
+        wait_until(lambda: terminal.take(0.1) and ended(), LIMIT_S, "the result")
+    (result,) = asked.home.rglob("results/*.jsonl")
+    assert results.load(result).outcome == "finished"
+    is_theirs(asked, str(result))
 
 
 def test_control_c_on_the_terminal_ends_the_run_in_good_order(trusted: User) -> None:

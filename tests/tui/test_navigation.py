@@ -7,7 +7,7 @@ from textual import events
 
 from fswizard.disks.locations import Location
 from tests.fakes.wizard import ARCHIVE, BRIDGED, NEW, SSD, FakeMachine
-from tests.tui.driving import at, at_step, box, footer, held, rows, screen_text, settled, shows, until, wizard
+from tests.tui.driving import at, at_step, box, footer, held, rows, settled, shows, until, wizard
 
 
 async def test_escape_leads_from_a_result_back_to_its_plan_and_enter_measures_again() -> None:
@@ -114,15 +114,6 @@ async def test_enter_takes_what_the_keys_typed_before_it_chose(step: str) -> Non
         assert listed.keys[1] == (choices.purpose if step == "purpose" else choices.drive.name)
 
 
-async def test_the_menu_lists_the_keys_that_the_footer_leaves_out_and_once_each() -> None:
-    async with at("result", size=(100, 60)) as pilot:
-        await pilot.press("ctrl+p")
-        await shows(pilot, "Copy the commands")
-        lines = [line.strip() for line in screen_text(pilot.app).splitlines()]
-        assert {"c", "F1", "^q"} <= set(lines) and lines.count("Help") == 1
-        assert not {"Scroll", "Focus Next", "More"} & set(lines)
-
-
 async def test_a_window_without_help_opens_the_menu_instead_and_interrupting_there_quits() -> None:
     async with at("purpose") as pilot:
         await pilot.press("h")
@@ -131,14 +122,3 @@ async def test_a_window_without_help_opens_the_menu_instead_and_interrupting_the
         await shows(pilot, "Colours of the wizard")
         await pilot.press("escape", "ctrl+c")
         await until(pilot, lambda: pilot.app._exit, "the end")
-
-
-async def test_details_that_a_narrow_terminal_cuts_off_are_reached_by_keys() -> None:
-    async with at("result", size=(60, 15)) as pilot:
-        await pilot.press("d")
-        details = pilot.app.screen.query_one("#details")
-        await until(pilot, lambda: details.max_scroll_x > 0, "the report")
-        await pilot.press("right")
-        assert details.scroll_x > 0
-        await pilot.press("left")
-        assert details.scroll_x == 0

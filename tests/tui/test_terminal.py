@@ -12,10 +12,10 @@ from fswizard.results import load
 from fswizard.session import ongoing
 from fswizard.session.ongoing_runs import give_order
 from tests.loop.machine_state import left_of_a_run, wait_until
-from tests.loop.terminals import Terminal, on_a_terminal, terminal
+from tests.loop.terminals import ENTER, on_a_terminal, start_quick_run, terminal
 from tests.loop.tiny_run import FSWIZARD, LASTING, LIMIT_S
 
-HOME, DOWN, ENTER, CTRL_Q = "\x1b[H", "\x1b[B", "\r", "\x11"
+DOWN, CTRL_Q = "\x1b[B", "\x11"
 
 
 @pytest.fixture(autouse=True)
@@ -27,21 +27,6 @@ def recorded_machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     recipes = tmp_path / "config/fswizard/recipes"
     recipes.mkdir(parents=True)
     (recipes / "quick.toml").write_text(LASTING.replace('name = "short"', 'name = "quick"', 1))
-
-
-def to_a_run(shown: Terminal) -> None:
-    """By Enter alone, with the quick recipe, until it measures."""
-    for words, keys in (
-        ("What would you like to know?", HOME + ENTER),
-        ("removed", ENTER),
-        ("Choose filesystems to compare", ENTER),
-        ("What do you use it for?", ENTER),
-        ("starts the run", ENTER),
-    ):
-        shown.await_text(words)
-        shown.shown.clear()
-        shown.type(keys)
-    shown.await_text("writing blocks of 1M")
 
 
 @pytest.mark.parametrize("kind", ["linux", "screen"])
@@ -81,7 +66,8 @@ def test_a_run_goes_on_when_the_terminal_or_the_wizard_goes_and_one_that_is_stop
     tmp_path: Path, how: str
 ) -> None:
     with on_a_terminal(FSWIZARD, (120, 36)) as shown:
-        to_a_run(shown)
+        start_quick_run(shown)
+        shown.await_text("writing blocks of 1M")
         (run,) = ongoing()
         if how == "stop":
             shown.type("x")

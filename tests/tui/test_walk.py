@@ -11,15 +11,14 @@ import pytest
 from fswizard import drives
 from fswizard.disks import rights
 from fswizard.disks.journal import Identity, Leftover
-from fswizard.filesystems import Availability, parse_candidate, suggestions
+from fswizard.filesystems import Availability, suggestions
 from fswizard.model.drive import Drive, SmrVerdict
 from fswizard.model.events import RunEnded
 from fswizard.session import planning
 from fswizard.system import commands
 from fswizard.tui.choices import Purpose
-from fswizard.tui.machine import MachineCache
 from fswizard.tui.screens.purpose import proposed
-from tests.fakes.wizard import ARCHIVE, NEW, RECIPES, SSD, FakeMachine, app, chosen
+from tests.fakes.wizard import ARCHIVE, NEW, RECIPES, SSD, FakeMachine, app
 from tests.tui.driving import (
     STEPS,
     at,
@@ -122,14 +121,6 @@ async def test_candidates_and_options_are_chosen_by_keyboard() -> None:
         await shows(pilot, "unsafe: a crash")
         await at_step(pilot, "filesystems", "enter")
         assert wizard(pilot).choices.candidates == ("ext4", "ext4:relatime")
-
-
-def test_what_is_too_large_for_a_disk_is_no_candidate() -> None:
-    small = replace(NEW, size_bytes=64 << 20)
-    recipe = replace(RECIPES[0], image_bytes=1 << 20)
-    choices = chosen(drive=small, devices=(small.stable_name,), device_bytes=small.size_bytes, recipe=recipe)
-    problems = [MachineCache().problem(parse_candidate(name), choices) for name in ("ext4", "xfs")]
-    assert problems[0] == "" and "and there is room for 67.1 MB" in problems[1]
 
 
 async def test_what_cannot_be_made_is_no_candidate_and_without_one_it_does_not_go_on() -> None:

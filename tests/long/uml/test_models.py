@@ -97,22 +97,6 @@ def test_an_average_seek_is_that_of_the_data_sheet(
     assert statistics.fmean(took_s) * 1000 - turn_ms / 2 == pytest.approx(seek_ms, rel=0.05)
 
 
-@pytest.mark.parametrize(("size", "mb_s"), [(4 << 10, 1.20), (512 << 10, 12.07)])
-def test_the_card_writes_as_quickly_as_one_was_seen_to_within_what_it_keeps_open(
-    size: int, mb_s: float, models: ctypes.CDLL
-) -> None:
-    dice, disk = random.Random(1), Modelled(models, "card", 8 * GIB)
-    took_s = sum(disk.write_s(dice.randrange(5 * 4 * MIB // size) * size, size) for _ in range(3000))
-    assert 3000 * size / took_s / 1e6 == pytest.approx(mb_s, rel=QUARTER)
-
-
-def test_the_ssd_does_as_many_requests_as_its_data_sheet_says(models: ctypes.CDLL) -> None:
-    dice, disk = random.Random(1), Modelled(models, "ssd", 8 * GIB)
-    places = [dice.randrange(8 * GIB // 4096) * 4096 for _ in range(2000)]
-    assert 2000 / sum(disk.read_s(place, 4096) for place in places) == pytest.approx(76_000, rel=0.05)
-    assert 2000 / sum(disk.write_s(place, 4096) for place in places) == pytest.approx(14_000, rel=0.05)
-
-
 def test_the_program_finds_the_cliff_of_a_shingled_disk_where_its_cache_is_full(models: ctypes.CDLL) -> None:
     disk = Modelled(models, "shingled", 8 * GIB, cache_bytes=100 * MIB)
     rates = []

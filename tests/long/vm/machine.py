@@ -184,12 +184,6 @@ class Machine:
         """Makes a file inside."""
         self.ok("sh", "-c", 'printf %s "$2" > "$1"', "sh", path, text)
 
-    @property
-    def terminal(self) -> str:
-        """Path of a terminal on which one can log in, as over a serial line."""
-        ports = {port["label"]: port["filename"] for port in self._monitor.ask("query-chardev")}
-        return str(ports["terminal"]).removeprefix("pty:")
-
     def cut_power(self) -> None:
         """What was not written to a disk yet is lost. Boot it anew to see what is left."""
         self._qemu.kill()
@@ -226,7 +220,6 @@ class Machine:
             f"-initrd {self.root.initrd}",
             f"-append {KERNEL}",
             f"-serial file:{self.directory / 'console.log'}",
-            *("-chardev pty,id=terminal", "-serial chardev:terminal"),
             *(f"-chardev socket,id=monitor,fd={monitor}", "-mon chardev=monitor,mode=control"),
             *(f"-chardev socket,id=agent,fd={agent}", "-device virtio-serial-pci"),
             "-device virtserialport,id=agent,chardev=agent,name=org.qemu.guest_agent.0",
