@@ -200,8 +200,8 @@ async def test_a_run_on_a_disk_that_never_answers_again_ends_by_itself(
         async def carry_out(*work: Any, **how: Any) -> object:
             if [sample for sample in session.result.samples if sample.round == 2]:
                 host.hang()
-                monkeypatch.setattr(timeouts, "LIMIT_S", 0.5)  # fio may have written nothing yet
-                how["limit_s"] = 0.5
+                monkeypatch.setattr(timeouts, "LIMIT_S", 2.0)  # fio may have written nothing yet
+                how["limit_s"] = 2.0
             return await carried_out(*work, **how)
 
         carried_out = engine.carry_out

@@ -13,7 +13,7 @@ from fswizard.tui.theme import THEMES
 from tests.fakes.setting_up import SettingUp, at_result
 from tests.fakes.wizard import NEW, OLD, SSD, FakeMachine, app
 from tests.tui.conftest import Compare
-from tests.tui.driving import STEPS, settled, shows
+from tests.tui.driving import STEPS, screen_text, settled, shows
 from tests.tui.screenshots import running
 
 DARK, LIGHT = THEMES[:2]
@@ -75,3 +75,14 @@ async def test_each_state_looks_as_it_did(state: str, picture: Compare, monkeypa
             differing += picture(wizard, look)
     if differing:
         pytest.fail(differing)  # an assertion would tell a part of it alone
+
+
+@pytest.mark.parametrize("step", ("drive", "run", "result"))
+async def test_without_colour_the_same_words_stand_there(step: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    pictures = []
+    for value in ("", "1"):
+        monkeypatch.setenv("NO_COLOR", value)
+        async with app(step).run_test(size=(80, 24)) as pilot:
+            await settled(pilot)
+            pictures.append(screen_text(pilot.app))
+    assert pictures[0] == pictures[1]
