@@ -55,6 +55,8 @@ class Operation:
     """Whether it deletes its input tree."""
     counter: ClassVar[Literal["", "read_chars", "write_chars"]] = ""
     """What psutil counts of a process that shows its progress."""
+    memory: ClassVar[str] = ""
+    """The directory outside the candidate that is read into memory beforehand; see `words`."""
     files_per_s: ClassVar[float]
     bytes_per_s: ClassVar[float] = SEQUENTIAL_BYTES_PER_S
     """Speeds on an ordinary SSD; the duration is the sum of the time for files and the time for bytes."""
@@ -92,7 +94,11 @@ class Operation:
 
     def warm_up(self) -> Work | None:
         """The program that reads its input into memory, if that is not on the candidate."""
-        return None
+        if not self.memory:
+            return None
+        # With /dev/null as its file tar would not read.
+        argv = self.words(f"tar --create --file=/dev/zero --directory={self.memory} .")
+        return self.program(argv, _("reading the source into memory"), "read_chars")
 
     def timed(self) -> Timed:
         makes = Files(self.made, self.tree_bytes) if self.makes else None
@@ -128,12 +134,6 @@ class Operation:
         work = self.program(argv, text, "write_chars", FILES_MADE_PER_S, written_bytes=self.tree_bytes)
         return Files(path, self.tree_bytes, (work,), recreate)
 
-    def into_memory(self, path: str) -> Work:
-        """The program that reads a directory's files into memory."""
-        # With /dev/null as its file tar would not read.
-        argv = ("tar", "--create", "--file=/dev/zero", f"--directory={path}", ".")
-        return self.program(argv, _("reading the source into memory"), "read_chars")
-
 
 class Copy(Operation):
     """A copy within the candidate, which shares no blocks with its source."""
@@ -149,13 +149,11 @@ class Copy(Operation):
 class CopyOnto(Copy):
     """A copy from memory onto the candidate, as from a camera."""
 
-    command, makes, bytes_per_s = "cp -a --reflink=never SOURCE MADE", "-onto", SEQUENTIAL_BYTES_PER_S
+    command, memory, makes = "cp -a --reflink=never SOURCE MADE", "SOURCE", "-onto"
+    bytes_per_s = SEQUENTIAL_BYTES_PER_S
 
     def needs(self) -> tuple[Files, ...]:
         return (self.generated(self.source),)
-
-    def warm_up(self) -> Work:
-        return self.into_memory(self.source)
 
 
 class RsyncOnto(CopyOnto):
@@ -182,7 +180,7 @@ class Backup(Operation):
     """The first borg archive in a repository on the candidate, of a source that is in memory."""
 
     doing, counter = N_("backing up {files}"), "read_chars"
-    command, copy, makes = "borg create MADE::first SOURCE", "", "-repository"
+    command, memory, makes = "borg create MADE::first SOURCE", "SOURCE", "-repository"
     files_per_s, bytes_per_s, written_share = 6_000, 350e6, 0.52  # cut into pieces, hashed and compressed
 
     def needs(self) -> tuple[Files, ...]:
@@ -192,9 +190,6 @@ class Backup(Operation):
         )
         return self.generated(self.source), Files(self.made, self.tree_bytes, works, recreate=True)
 
-    def warm_up(self) -> Work:
-        return self.into_memory(f"{self.source}{self.copy}")
-
     def timed(self) -> Timed:
         return replace(super().timed(), makes=None, reads=True)  # the repository
 
@@ -202,14 +197,14 @@ class Backup(Operation):
 class BackupAgain(Backup):
     """An archive of a second, nearly identical copy; large files change only at their beginning."""
 
-    command, copy = "borg create MADE::second-{now:%s%f} SOURCE-again", "-again"
+    command, memory = "borg create MADE::second-{now:%s%f} SOURCE-again", "SOURCE-again"
     on, written_share = Backup, Backup.written_share / CHANGED_EVERY / 2
 
     def needs(self) -> tuple[Files, ...]:
         assert self.before
         source, repository = self.before.needs()
         repository = replace(repository, works=(*repository.works, *self.before.works()), recreate=False)
-        return source, repository, self.generated(f"{self.source}{self.copy}", CHANGED_EVERY)
+        return source, repository, self.generated(f"{self.source}-again", CHANGED_EVERY)
 
 
 class Unpack(Operation):
@@ -232,6 +227,7 @@ class Install(Operation):
     """`dpkg --unpack` of packages that are in memory; it syncs each file."""
 
     doing, strain, makes = N_("installing {files}"), "sync", "-installed"
+    memory = "SOURCE-packages/debs"
     # Without root; it syncs even if its settings disable that, as in containers.
     command = (
         "dpkg --root=MADE --no-force-unsafe-io --force-not-root,bad-path --force-script-chrootless --log=/dev/null "
@@ -257,9 +253,6 @@ class Install(Operation):
             Work(self.words(f"{packing} SOURCE-packages/debs ;"), _("packing them")),
         )
         return (Files(path, 2 * self.tree_bytes, works),)
-
-    def warm_up(self) -> Work:
-        return self.into_memory(f"{self.source}-packages/debs")
 
 
 class Delete(Operation):
