@@ -127,12 +127,12 @@ class Engine(Job):
             context.laid_out.add(files.path)
         if any(files.path.startswith(f"{context.scratch}/") for files in missing):
             await step(syncing(context.scratch))  # so that its disk has no pending writes later
-        if timed.warm_up:
-            await step(timed.warm_up)
         if makes:
             await clear(context, makes)
         if self.fill_percent:
             await step(filling(context.directory, context.scratch, self.fill_percent), limit_s=FILLING_LIMIT_S)
+        if timed.warm_up:
+            await step(timed.warm_up)
         if timed.reads:
             await context.remount()
         elif made or self.fill_percent:  # or writing that back would count
