@@ -24,6 +24,7 @@ from fswizard.model.plan import Plan
 from fswizard.model.race import POINTS
 from fswizard.model.result import Failure, Sample, ThroughputSeries
 from fswizard.model.run_state import LOG_ENTRIES, LogNote, RunState
+from fswizard.tui.widgets.leaderboard import Leaderboard
 from fswizard.tui.widgets.race import Race as RaceWidget
 from fswizard.tui.widgets.race import TimeLine
 from tests.builders import make_plan, make_workload
@@ -125,3 +126,9 @@ def test_of_ten_workloads_the_one_that_is_measured_has_room_in_the_race() -> Non
         drawn = RaceWidget().draw(state, width, height)
         assert len(drawn) <= height and max(line.cell_length for line in drawn) <= width
         assert "▶ Work9" in "\n".join(line.plain for line in drawn)
+
+
+def test_long_names_on_a_narrow_leaderboard_end_before_the_verdict() -> None:
+    name = "btrfs:noatime,compress=zstd:1,space_cache=v2"
+    lines = Leaderboard().draw(RunState.of(make_plan((name, "xfs"), WORKLOADS)), 36, 9)
+    assert [line.plain[-12:] for line in lines[1::2]] == ["… ◆ baseline", "   · waiting"]

@@ -175,7 +175,7 @@ class Window(ModalScreen[ScreenResultType], WizardScreen[ScreenResultType]):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("q", "back", _("back"), show=False),
         Binding("ctrl+c", "app.quit", _("quit"), show=False),
-        Binding("f1,question_mark", "app.explain", _("help"), show=False),
+        Binding("f1,question_mark", "app.explain", _("help"), key_display="F1", show=False),
     ]
 
     def compose(self) -> ComposeResult:

@@ -191,4 +191,4 @@ def _run_text(kind: str, item: Any) -> Content:
     if kind == "left":
         return text((" ⌫ ", "$text-warning"), _("Clean up {what}", what=", ".join(item.directories)))
     answer = (_("↻ resume"), "$text-success")
-    return text("   ", (item.when[:10], "$muted"), f"  {item.header.recipe}  ", answer, f"  {item.header.drive}")
+    return text("   ", (item.when, "$muted"), f"  {item.header.recipe}  ", answer, f"  {item.header.drive}")

@@ -47,7 +47,7 @@ class Leaderboard(Lines[RunState]):
                 lines.append(fitted(name, NAME) + " " + fitted(verdict, VERDICT) + bar)
             else:
                 bar = _bar(ratio, whole, appearance.ink, width - 3)
-                lines += [fitted(name, width - verdict.cell_length) + verdict, Content("   ") + bar]
+                lines += [fitted(name, width - 1 - verdict.cell_length) + " " + verdict, Content("   ") + bar]
         return lines
 
 
@@ -66,13 +66,12 @@ def _verdict(state: RunState, ratio: Ratio) -> Content:
     """The proven result compared with the baseline."""
     if ratio.verdict == "failed":
         return signed("failed")
-    label = ""
     if state.dropped(ratio.candidate):
         label = f"✂ {_('dropped')}"
     elif ratio.candidate == state.plan.baseline:
         label = f"◆ {_('baseline')}"
     elif ratio.ratio <= 0:
         label = f"· {_('waiting')}"
-    if label:
-        return text((label, "$muted"))
-    return signed(ratio.verdict, "" if ratio.verdict == "alike" else speed_text(ratio.ratio))
+    else:
+        return signed(ratio.verdict, "" if ratio.verdict == "alike" else speed_text(ratio.ratio))
+    return text((label, "$muted"))
