@@ -105,10 +105,10 @@ def busiest_process(before: Mapping[int, Load], now: Mapping[int, Load], passed_
     most = max(used, key=lambda load: load.read_bytes + load.written_bytes)
     bytes_per_s = (most.read_bytes + most.written_bytes) / passed_s
     if disk and bytes_per_s > LEAST_BYTES_PER_S:
-        return _("`{program}` reads and writes {rate}/s", program=most.name, rate=size_text(bytes_per_s))
+        return _("{program} reads and writes {rate}/s", program=most.name, rate=size_text(bytes_per_s))
     most = max(used, key=lambda load: load.cpu_s)
     if most.cpu_s > BUSY_SHARE * passed_s:
-        return _("`{program}` uses {share} of a processor", program=most.name, share=share_text(most.cpu_s / passed_s))
+        return _("{program} uses {share} of a processor", program=most.name, share=share_text(most.cpu_s / passed_s))
     return _("a program of another user, or the kernel")
 
 
