@@ -16,7 +16,7 @@ class Change:
     """Title of the workload; empty for all workloads together."""
     unit: str
     before: float
-    """Median in the first result; 0 for all workloads together, which have no common figure."""
+    """Geometric mean in the first result; 0 for all workloads together, which have no common figure."""
     after: float
     ratio: Ratio
     """Second result over first, above 1 is better. Its `baseline` is the candidate itself."""

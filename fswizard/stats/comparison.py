@@ -57,8 +57,9 @@ def compare(first: Result, second: Result) -> Comparison:
                 left_out.append(_("{candidate} in {test}", candidate=candidate.title, test=title))
                 continue
             ratio = welch((name, name), workload.name, new[name].values(), old[name].values())
-            then = statistics.median(math.exp(sign * score) for score in old[name].values())
-            now = statistics.median(math.exp(sign * score) for score in new[name].values())
+            # Geometric means, of which the ratio is the quotient.
+            then = math.exp(sign * statistics.fmean(old[name].values()))
+            now = math.exp(sign * statistics.fmean(new[name].values()))
             changes.append(Change(candidate.title, title, workload.metric.unit, then, now, ratio))
     if not changes:
         names = ", ".join(left_out)

@@ -132,7 +132,7 @@ def test_two_disks_that_did_different_amounts_are_compared_by_what_as_much_takes
         for units, seconds in ((60, (1.5, 1.52, 1.48, 1.5)), (12, (1.2, 1.22, 1.18, 1.2)))
     )
     change = next(change for change in compare(one, two).changes if change.workload == "copy")
-    assert (change.before, change.after) == pytest.approx((1.5, 6.0))
+    assert (change.before, change.after) == pytest.approx((1.5, 6.0), rel=1e-3)
     assert change.ratio.ratio == pytest.approx(0.25, rel=1e-3)
 
 
