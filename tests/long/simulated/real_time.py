@@ -6,6 +6,7 @@ and adds to the time of the model: little for a hard disk, but an SSD answers si
 
 from __future__ import annotations
 
+import re
 import subprocess
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
@@ -32,14 +33,17 @@ def disk(model: Model, size_bytes: int, directory: Path) -> Iterator[str]:
         settings = (f"model={model}", f"size={size_bytes}")
         undo.enter_context(nbdkit(socket, first, f"--threads={AT_ONCE}", str(plugin), *settings))
         device, _ = undo.enter_context(nbd_device(directory / "disk", socket, first))
-        # As Linux treats such a disk, where the kernel lets us.
+        # As Linux treats such a disk, where the kernel lets us; some of it would stay with the device's number.
         for name, value in {
             "scheduler": "mq-deadline",
             "rotational": f"{model == 'hdd':d}",
             "read_ahead_kb": "128",
         }.items():
+            setting = Path("/sys/block", Path(device).name, "queue", name)
+            before = re.sub(r".*\[(.+)\].*", r"\1", setting.read_text())
             with suppress(OSError):
-                Path("/sys/block", Path(device).name, "queue", name).write_text(value)
+                setting.write_text(value)
+                undo.callback(setting.write_text, before)
         yield device
 
 
