@@ -34,7 +34,7 @@ MOST_NOTES = 20
 
 
 class RunScreen(StepScreen):
-    """Draws the newest state four times a second, but only what has changed."""
+    """Draws the newest state twice a second, but only what has changed."""
 
     CSS_PATH = "run.tcss"
     HELP = _(
